@@ -1,0 +1,53 @@
+#pragma once
+
+#include "ignd/random.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ignd {
+
+// A file of named entries: texts and arrays of numbers. The format is in docs/formats.md.
+class Checkpoint {
+ public:
+  using Entry = std::variant<std::string, std::vector<float>, std::vector<double>, std::vector<std::uint32_t>,
+                             std::vector<std::uint64_t>>;
+
+  void set(std::string name, std::string text);
+  void set(std::string name, std::uint64_t number);
+  template <class T>
+  void set(std::string name, std::span<const T> values) {
+    entries_[std::move(name)] = std::vector<T>(values.begin(), values.end());
+  }
+  void set(std::string name, const Stream& stream);
+
+  bool has(std::string_view name) const { return entries_.contains(name); }
+
+  // These throw FileError if there is no entry of that name, type and size.
+  const std::string& text(std::string_view name) const;
+  std::uint64_t number(std::string_view name) const;
+  template <class T>
+  const std::vector<T>& array(std::string_view name, std::size_t size) const;
+  Stream stream(std::string_view name) const;
+
+  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+
+  // Writes a temporary file beside `path`, syncs it and renames it: at every moment `path` is either what it was
+  // before or the whole new file. Throws FileError; the temporary file is removed.
+  void write(const std::filesystem::path& path) const;
+
+  // Checks size, version and checksum before it believes anything; every size is checked before it is allocated.
+  // Throws FileError.
+  static Checkpoint read(const std::filesystem::path& path);
+
+ private:
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace ignd

@@ -1,0 +1,18 @@
+#pragma once
+
+// Everything, for those who do not mind. Each header stands alone as well.
+#include "ignd/checkpoint.hpp"       // IWYU pragma: export
+#include "ignd/error.hpp"            // IWYU pragma: export
+#include "ignd/initial_weights.hpp"  // IWYU pragma: export
+#include "ignd/linear.hpp"           // IWYU pragma: export
+#include "ignd/loss.hpp"             // IWYU pragma: export
+#include "ignd/mlp.hpp"              // IWYU pragma: export
+#include "ignd/model.hpp"            // IWYU pragma: export
+#include "ignd/optimizer.hpp"        // IWYU pragma: export
+#include "ignd/random.hpp"           // IWYU pragma: export
+#include "ignd/schedule.hpp"         // IWYU pragma: export
+#include "ignd/sensitivity.hpp"      // IWYU pragma: export
+#include "ignd/step_rule.hpp"        // IWYU pragma: export
+#include "ignd/trainer.hpp"          // IWYU pragma: export
+#include "ignd/transform.hpp"        // IWYU pragma: export
+#include "ignd/version.hpp"          // IWYU pragma: export

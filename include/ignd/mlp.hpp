@@ -1,0 +1,50 @@
+#pragma once
+
+#include "ignd/initial_weights.hpp"
+#include "ignd/model.hpp"
+
+#include <vector>
+
+namespace ignd {
+
+enum class Activation { relu, tanh, identity };
+
+struct MlpOptions {
+  Activation activation = Activation::relu;
+  InitialWeights initial = InitialWeights::lecun;
+  std::uint64_t seed = 0;
+};
+
+// A feedforward network with one linear output unit: widths = {inputs, hidden...}. Each layer is one matrix stored by
+// input unit with the bias as its last row, so that an inactive unit costs nothing and the whole layer is one Outer
+// block. Biases start at zero.
+template <class T>
+class Mlp final : public Model<T> {
+ public:
+  explicit Mlp(std::vector<std::size_t> widths, MlpOptions options = {});
+
+  std::string spec() const override;
+  std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Mlp>(*this); }
+  void check(const Input<T>& x) const override;
+  void prepare(Trace<T>& trace) const override;
+  double forward(const Input<T>& x, Trace<T>& trace) const override;
+  void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
+
+ private:
+  // Where a layer stands: its weights in the parameters, its inputs (with a trailing 1) and the derivatives of f with
+  // respect to its units in the trace.
+  struct Layer {
+    std::size_t rows;  // inputs + 1
+    std::size_t columns;
+    std::size_t weights;
+    std::size_t inputs;
+    std::size_t deltas;
+  };
+
+  std::vector<std::size_t> widths_;
+  Activation activation_;
+  std::vector<Layer> layers_;
+  std::size_t scratch_size_ = 0;
+};
+
+}  // namespace ignd

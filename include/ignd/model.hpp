@@ -1,0 +1,113 @@
+#pragma once
+
+#include "ignd/aligned.hpp"
+#include "ignd/sensitivity.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// One sample's features. Dense models read `values`; sparse ones read values[k] at feature index[k].
+template <class T>
+struct Input {
+  std::span<const T> values;
+  std::span<const std::uint32_t> index = {};
+};
+
+template <class T>
+class Model;
+
+// What one evaluation leaves behind for the sensitivity: owned by the caller, so that a const model can be used from
+// any number of threads, each with a trace of its own.
+template <class T>
+struct Trace {
+  explicit Trace(const Model<T>& model);
+  Trace(const Trace&) = delete;  // the blocks are views into the arrays
+  Trace& operator=(const Trace&) = delete;
+  Trace(Trace&&) noexcept = default;
+  Trace& operator=(Trace&&) noexcept = default;
+  ~Trace() = default;
+
+  AlignedVector<T> scratch;          // the model's own
+  std::vector<std::uint32_t> index;  // rows read, strictly increasing
+  std::vector<std::uint64_t> order;  // the model's own
+  Sensitivity<T> j;
+};
+
+// The part of the parameters that samples read row by row (hashed features, an embedding). Rows that a sample does not
+// read are brought up to date later, so that a step costs what it touches.
+struct RowTable {
+  std::size_t offset = 0;
+  std::size_t rows = 0;
+  std::size_t width = 1;
+};
+
+// What a model may have at the most.
+inline constexpr std::size_t most_parameters = 0xffff'ffff;
+
+// A scalar output f(w, x) and its sensitivity. All parameters are one flat array.
+//
+// Threads: const members may be called from any number of threads at once, each with its own Trace, as long as nobody
+// changes the parameters meanwhile.
+template <class T>
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  std::span<T> parameters() { return w_; }
+  std::span<const T> parameters() const { return w_; }
+
+  // The text that names the architecture in a checkpoint, such as "mlp:widths=8x32,activation=relu".
+  virtual std::string spec() const = 0;
+  virtual std::unique_ptr<Model> clone() const = 0;
+
+  // Throws BadSample unless x has the form this model reads.
+  virtual void check(const Input<T>& x) const = 0;
+
+  // Sizes the trace's arrays and lays out its blocks: once, so that the calls below allocate nothing.
+  virtual void prepare(Trace<T>& trace) const = 0;
+
+  // Puts the rows that x reads into trace.index. Called before forward; only models with a row table do anything.
+  virtual void select_rows(const Input<T>& /*x*/, Trace<T>& /*trace*/) const {}
+  virtual RowTable row_table() const { return {}; }
+
+  virtual double forward(const Input<T>& x, Trace<T>& trace) const = 0;
+
+  // Fills trace.j with grad_w f (seeded with 1, never the gradient of a loss) after forward on the same x.
+  virtual void sensitivity(const Input<T>& x, Trace<T>& trace) const = 0;
+
+  // f(x), checked. The second form allocates a trace for the one call.
+  double predict(const Input<T>& x, Trace<T>& trace) const;
+  double predict(const Input<T>& x) const;
+
+ protected:
+  // All parameters start at zero. Throws InvalidArgument if there are more than most_parameters, or than fit in memory.
+  explicit Model(std::size_t parameter_count);
+  Model(const Model&) = default;
+  Model& operator=(const Model&) = default;
+  Model(Model&&) noexcept = default;
+  Model& operator=(Model&&) noexcept = default;
+
+  // Throws BadSample unless x has exactly `expected` dense values.
+  static void check_dense(const Input<T>& x, std::size_t expected);
+
+ private:
+  AlignedVector<T> w_;
+};
+
+template <class T>
+Trace<T>::Trace(const Model<T>& model) {
+  model.prepare(*this);
+}
+
+// A built-in model from the text its spec() gives. Weights are initial ones.
+template <class T>
+std::unique_ptr<Model<T>> make_model(std::string_view spec);
+
+}  // namespace ignd

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// An optimizer is a step rule and a transform, by their specs.
+struct Optimizer {
+  std::string rule = "gauss-newton";
+  std::string transform = "plain";
+};
+
+// sgd, ignd, adam, adam-ignd, sps, ngd, nlms. Throws InvalidArgument for other names; any other pair is allowed by
+// naming both parts.
+Optimizer find_optimizer(std::string_view name);
+
+std::vector<std::string> optimizer_names();
+
+}  // namespace ignd

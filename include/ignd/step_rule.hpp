@@ -1,0 +1,50 @@
+#pragma once
+
+#include "ignd/loss.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// What a rule may look at: one sample's loss and the size of its sensitivity.
+struct StepInput {
+  LossAt loss;
+  double minimum = 0;          // of the loss over f
+  double curvature_floor = 0;  // the loss's default eps_c
+  double s = 0;                // ||j||^2, or j^T P j under a metric
+  double l2 = 0;               // lambda of the objective l + lambda/2 ||w||^2
+};
+
+// A step rule decides one scalar, xi: the direction is xi * (l_f j + lambda w). It is a pure function and the
+// learning rate is not in it.
+class StepRule {
+ public:
+  virtual ~StepRule() = default;
+
+  virtual double scale(const StepInput& in) const = 0;
+
+  // c = xi * l_f, the number that multiplies the sensitivity.
+  virtual double coefficient(const StepInput& in) const { return in.loss.d1 == 0 ? 0 : scale(in) * in.loss.d1; }
+
+  // Whether xi is a sensible scale for the l2 term too. The normalized and the Polyak rule measure the sample's own
+  // gradient: where that vanishes they would multiply the l2 term without bound.
+  virtual bool allows_l2() const { return false; }
+
+  virtual std::string spec() const = 0;
+};
+
+// The rows of the paper's comparison table:
+//   gradient                                xi = 1
+//   normalized:eps=1e-8                     xi = 1 / (|l_f| sqrt(s) + eps)
+//   polyak:k=0.5,cap=inf                    xi = min((l - l*) / (k l_f^2 s), cap)
+//   gauss-newton:eps_c=auto,eps_lm=1e-5     xi = 1 / ((l_ff + eps_c) s + eps_LM + lambda)
+// eps_c=auto takes the loss's default. Both eps zero gives the undamped Moore-Penrose step. Wherever a quotient is
+// 0/0 the step is zero.
+std::shared_ptr<const StepRule> make_step_rule(std::string_view spec);
+
+std::vector<std::string> step_rule_names();
+
+}  // namespace ignd

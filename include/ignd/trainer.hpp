@@ -1,0 +1,116 @@
+#pragma once
+
+#include "ignd/loss.hpp"
+#include "ignd/model.hpp"
+#include "ignd/optimizer.hpp"
+#include "ignd/schedule.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace ignd {
+
+class Checkpoint;
+template <class T>
+class Metric;
+template <class T>
+class Updater;
+
+template <class T>
+struct Sample {
+  Input<T> x;
+  double y = 0;
+  double weight = 1;  // importance: the step is what `weight` repetitions would do; 0 is no step
+};
+
+enum class MetricKind {
+  identity,      // P = I, the paper
+  second_moment  // P_i = 1 / (running second moment of input i): features may have scales of their own
+};
+
+// What a training run is, besides its model and its data.
+struct TrainerOptions {
+  std::shared_ptr<const Loss> loss = make_loss("squared");
+  Optimizer optimizer = {};
+  Schedule schedule = Schedule::constant(0.1);
+  double l2 = 0;  // lambda of the objective l + lambda/2 ||w||^2, over all weights
+  MetricKind metric = MetricKind::identity;
+  std::uint64_t average_from = 0;  // if not 0: average the iterates from this step on
+};
+
+enum class StepStatus {
+  learned,
+  zero_weight,        // no step, as asked
+  output_not_finite,  // these four end the run: the weights stay as they were before the step
+  loss_not_finite,
+  sensitivity_not_finite,
+  coefficient_not_finite,
+};
+
+const char* to_string(StepStatus status);
+
+// One step, as seen before the weights moved.
+struct StepInfo {
+  std::uint64_t step = 0;  // 1, 2, ...: steps taken, this one included
+  double prediction = 0;   // f
+  LossAt loss;             // l, l_f, l_ff
+  double sensitivity = 0;  // s = j^T P j
+  double coefficient = 0;  // c, importance included
+  double rate = 0;         // alpha_t
+  double h = 0;            // j^T dw
+  StepStatus status = StepStatus::learned;
+};
+
+// One line of text, "step 12 f 0.5 ...".
+std::string to_string(const StepInfo& info);
+
+enum class Iterate { last, averaged };
+
+// Learns one sample at a time: predicts first, then steps. The model's weights are the trainer's to change and must
+// outlive it. A run is a pure function of the options, the initial weights and the samples.
+template <class T>
+class Trainer {
+ public:
+  // Throws InvalidArgument with every fault of the options and every pair that cannot be combined.
+  Trainer(Model<T>& model, TrainerOptions options);
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept = delete;
+
+  // Throws BadSample or NonConvexLoss before anything has changed. Once a step has ended the run (see StepStatus),
+  // later steps return the same status and change nothing.
+  StepInfo step(const Sample<T>& sample);
+
+  // The model as a dense run would have it now: rows that are behind are brought up to date in the copy, and the
+  // averaged iterate can be asked for. Looking changes nothing about what training does next.
+  std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
+
+  std::uint64_t steps() const { return steps_; }
+  StepStatus status() const { return status_; }
+  const TrainerOptions& options() const { return options_; }
+  const Model<T>& model() const { return model_; }
+
+  // Everything needed to go on bit by bit. Restoring needs a trainer made from the same model, loss and options and
+  // throws FileError, naming every difference, otherwise; then nothing has changed.
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  void check(const Sample<T>& sample) const;
+  StepInfo end_run(StepInfo info, StepStatus cause);
+  void describe(Checkpoint& checkpoint) const;
+
+  Model<T>& model_;
+  TrainerOptions options_;
+  std::shared_ptr<const StepRule> rule_;
+  Trace<T> trace_;
+  std::unique_ptr<Metric<T>> metric_;  // none: the identity
+  std::unique_ptr<Updater<T>> updater_;
+  std::uint64_t steps_ = 0;
+  StepStatus status_ = StepStatus::learned;
+};
+
+}  // namespace ignd

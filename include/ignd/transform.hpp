@@ -1,0 +1,63 @@
+#pragma once
+
+#include "ignd/aligned.hpp"
+#include "ignd/sensitivity.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// The step a transform takes part in. The trainer alone counts steps, once per sample whatever the number of blocks.
+struct StepAt {
+  std::uint64_t t = 1;
+  double alpha = 0;
+};
+
+// What a transform remembers of each weight: as many arrays as it has names for, each the size of the parameters.
+template <class T>
+using TransformState = std::vector<AlignedVector<T>>;
+
+// Turns the direction g = c * d + decay * w into an update of w, weight by weight. Transforms are immutable; the state
+// is the trainer's, so that it can be copied and saved.
+template <class T>
+class Transform {
+ public:
+  virtual ~Transform() = default;
+
+  virtual std::vector<std::string> state_names() const = 0;
+  TransformState<T> initial_state(std::size_t parameter_count) const;
+
+  // Updates the weights of every block of `direction` and returns h = j^T dw, the first-order change of the
+  // prediction. `direction` has the blocks of j (it is j itself, or P j under a metric).
+  virtual double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j,
+                       const Sensitivity<T>& direction, double c, double decay, StepAt at) const = 0;
+
+  // Whether a step with g = 0 changes a weight or its state.
+  virtual bool drifts() const = 0;
+
+  // That step, for weights [offset, offset + count): what rows that a sample did not read have missed.
+  virtual void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
+                    StepAt at) const = 0;
+
+  virtual std::string spec() const = 0;
+};
+
+// plain
+// momentum:beta=0.9            a = beta a + g; w -= alpha a
+// nesterov:beta=0.9            a = beta a + g; w -= alpha (g + beta a)
+// adagrad:eps=1e-10            a += g^2; w -= alpha g / (sqrt(a) + eps)
+// rmsprop:rho=0.9,eps=1e-8     a = rho a + (1 - rho) g^2; w -= alpha g / (sqrt(a) + eps)
+// adadelta:rho=0.95,eps=1e-6   Zeiler's, multiplied by alpha
+// adam:beta1=0.9,beta2=0.999,eps=1e-8
+// adamw:beta1=0.9,beta2=0.999,eps=1e-8,decay=0.01     adam and w -= alpha decay w
+template <class T>
+std::shared_ptr<const Transform<T>> make_transform(std::string_view spec);
+
+std::vector<std::string> transform_names();
+
+}  // namespace ignd

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace ignd {
+
+const char* version();   // "0.1.0"
+const char* compiler();  // what the library was compiled with
+const char* cpu_path();  // the kernels in use on this machine
+
+}  // namespace ignd

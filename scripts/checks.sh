@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# Sourced by .ci/run and .ci/full: steps with a heading and a time, and the checks that both make.
+
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+cd "$root" || exit
+
+current=
+summary=
+trap 'report $?' EXIT
+
+# step NAME COMMAND...: the first one that fails ends the script.
+step() {
+  local start=$SECONDS
+  current=$1
+  printf '\n== %s\n' "$current"
+  "${@:2}"
+  printf '%d s\n' $((SECONDS - start))
+  summary+=$(printf '%6d s  %s' $((SECONDS - start)) "$current")$'\n'
+  current=
+}
+
+report() {
+  printf '\n%s' "$summary"
+  if (($1)); then
+    echo "FAILED${current:+: $current}"
+  fi
+}
+
+# Files of the tree, committed or not, that match the patterns.
+sources() {
+  local file
+  git ls-files -co --exclude-standard -- "$@" | while IFS= read -r file; do
+    [[ ! -e $file ]] || echo "$file"
+  done
+}
+
+# Reads names of files; says only what clang-tidy objects to.
+tidy() {
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  xargs -r -P "$(nproc)" -n 1 bash -c \
+    'out=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
+}

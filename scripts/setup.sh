@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Sourced by run, test and .ci/*: installs what is missing, and builds. Everything here talks on stderr and leaves
+# stdin alone: both ends of the pipe belong to the tool.
+
+root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
+
+# A Debian package, and the command or header that shows that it is there. Asking for these instead of the package is
+# quick, and accepts what was installed by hand.
+# shellcheck disable=SC2034 # used by the scripts that source this one
+{
+  build_needs="
+    g++                g++
+    cmake              cmake
+    ninja-build        ninja
+    pkg-config         pkg-config
+    libfmt-dev         fmt/core.h
+    libxxhash-dev      xxhash.h
+    librandom123-dev   Random123/philox.h
+    libcli11-dev       CLI/CLI.hpp"
+  test_needs="
+    libgtest-dev       gtest/gtest.h
+    libeigen3-dev      eigen3/Eigen/Core"
+  quality_needs="
+    clang-format       clang-format
+    clang-tidy         clang-tidy
+    git                git
+    shellcheck         shellcheck"
+}
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+found() {
+  local folder folders
+  [[ $1 == *[./]* ]] || { command -v "$1" >/dev/null && return; }
+  IFS=: read -ra folders <<<"/usr/include:/usr/local/include:${CPATH:-}"
+  for folder in "${folders[@]}" /usr/include/*-linux-gnu*; do
+    [[ ! -e $folder/$1 ]] || return 0
+  done
+  return 1
+}
+
+# The lines of the tables whose probe finds nothing.
+missing() {
+  local package probe
+  while read -r package probe; do
+    [[ -z $package ]] || found "$probe" || echo "$package $probe"
+  done <<<"$*"
+}
+
+# need TABLE...: returns once everything in the tables is there.
+need() {
+  local lines packages sudo=()
+  lines=$(missing "$@")
+  [[ -n $lines ]] || return 0
+  readarray -t packages < <(cut -d' ' -f1 <<<"$lines")
+
+  if ! command -v apt-get >/dev/null; then
+    fail "Please install what is missing (Debian's name of it, and what was looked for):"$'\n'"$lines"
+  fi
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || fail "Missing packages. As root, run: apt-get install ${packages[*]}"
+    sudo=(sudo)
+  fi
+  echo "Installing ${packages[*]}"
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}"
+
+  lines=$(missing "$@")
+  [[ -z $lines ]] || fail "Still missing after the installation (package, and what was looked for):"$'\n'"$lines"
+} </dev/null >&2
+
+# build PRESET [TARGET...]: brings build/PRESET up to date; says nothing if it was.
+build() {
+  local folder=$root/build/$1 version
+  if [[ ! -f $folder/build.ninja ]]; then
+    version=$(cmake --version | sed -n 's/^cmake version //p')
+    printf '%s\n' 3.25 "$version" | sort -VC || fail "CMake 3.25 or newer is needed; this is $version"
+    cmake -S "$root" --preset "$1" --log-level=NOTICE
+  fi
+  if ninja -C "$folder" -n "${@:2}" 2>&1 | grep -q '^ninja: no work to do'; then
+    return
+  fi
+  if [[ -t 2 ]]; then
+    ninja -C "$folder" "${@:2}"
+  else
+    echo "Building $1"
+    ninja -C "$folder" --quiet "${@:2}"
+  fi
+} </dev/null >&2

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ignd {
+
+// Replaces the file at `path` by `content`, whole or not at all: written under a temporary name in the same folder,
+// synced, renamed. Throws FileError and leaves no temporary file behind.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+// The whole content of a regular file. Throws FileError.
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace ignd

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ignd/loss.hpp"
+#include "ignd/step_rule.hpp"
+
+namespace ignd {
+
+// The largest importance weight a sample may have.
+inline constexpr double largest_weight = 1e6;
+
+struct WeightedStep {
+  double coefficient = 0;  // sum of xi * l_f over the repetitions
+  double decay = 0;        // sum of xi * lambda
+};
+
+// What `weight` repetitions of a sample add up to, followed in the output alone: f moves by -alpha xi l_f s each time,
+// which is exact for a linear model with plain steps. Multiplying the loss by the weight would cancel in xi, and
+// multiplying the step by it would overshoot; a fraction of a repetition is that fraction of its step.
+WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, StepInput in, double alpha,
+                           double weight);
+
+}  // namespace ignd

@@ -1,0 +1,82 @@
+#include "core/metric.hpp"
+
+#include "ignd/checkpoint.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ignd {
+namespace {
+
+template <class T>
+std::size_t input_count(const Sensitivity<T>& j, const RowTable& table) {
+  std::size_t inputs = 0;
+  for (const auto& block : j) {
+    if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
+      inputs = std::max(inputs, outer->u.size());
+    } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
+      inputs = std::max(inputs, dense->j.size());
+    } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
+      inputs = std::max(inputs, table.rows);
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+template <class T>
+Metric<T>::Metric(const Sensitivity<T>& j, const RowTable& table)
+    : mean_square_(input_count(j, table)), seen_(mean_square_.size()), direction_(j) {
+  if (table.rows == 0) scaled_.resize(mean_square_.size());
+}
+
+template <class T>
+void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> index) {
+  scaled_.resize(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::size_t i = index.empty() ? k : index[k];
+    const double x = static_cast<double>(inputs[k]);
+    if (x == 0) {
+      scaled_[k] = 0;
+      continue;
+    }
+    mean_square_[i] += (x * x - mean_square_[i]) / static_cast<double>(++seen_[i]);
+    scaled_[k] = static_cast<T>(x / mean_square_[i]);
+  }
+}
+
+template <class T>
+const Sensitivity<T>& Metric<T>::direction(const Sensitivity<T>& j) {
+  for (std::size_t b = 0; b < j.size(); ++b) {
+    direction_[b] = j[b];
+    if (auto* outer = std::get_if<Outer<T>>(&direction_[b]); outer != nullptr && outer->on_input) {
+      scale(outer->u, {});
+      outer->u = scaled_;
+    } else if (auto* dense = std::get_if<Dense<T>>(&direction_[b]); dense != nullptr && dense->on_input) {
+      scale(dense->j, {});
+      dense->j = scaled_;
+    } else if (auto* rows = std::get_if<Rows<T>>(&direction_[b]); rows != nullptr && rows->on_input) {
+      scale(rows->rows, rows->index);
+      rows->rows = scaled_;
+    }
+  }
+  return direction_;
+}
+
+template <class T>
+void Metric<T>::save(Checkpoint& checkpoint) const {
+  checkpoint.set("metric.mean-square", std::span<const double>(mean_square_));
+  checkpoint.set("metric.seen", std::span<const std::uint64_t>(seen_));
+}
+
+template <class T>
+void Metric<T>::restore(const Checkpoint& checkpoint) {
+  mean_square_ = checkpoint.array<double>("metric.mean-square", mean_square_.size());
+  seen_ = checkpoint.array<std::uint64_t>("metric.seen", seen_.size());
+}
+
+template class Metric<float>;
+template class Metric<double>;
+
+}  // namespace ignd

@@ -1,0 +1,70 @@
+#include "ignd/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include <Random123/philox.h>
+#include <xxhash.h>
+
+namespace ignd {
+
+Stream::Stream(std::uint64_t seed, std::string_view name)
+    : Stream(State{XXH3_64bits_withSeed(name.data(), name.size(), seed), 0}) {}
+
+Stream::Stream(State state) : state_(state) { fill_block(); }
+
+void Stream::fill_block() {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  const std::uint64_t counter = state_.position / 4;
+  const auto words = r123::Philox4x32{}({{low(counter), high(counter), 0, 0}}, {{low(state_.key), high(state_.key)}});
+  for (std::size_t i = 0; i < 4; ++i) block_[i] = words[i];
+}
+
+std::uint32_t Stream::bits32() {
+  const std::uint32_t word = block_[state_.position % 4];
+  if (++state_.position % 4 == 0) fill_block();
+  return word;
+}
+
+double Stream::uniform() {
+  const std::uint64_t high = bits32();
+  const std::uint64_t bits = (high << 32 | bits32()) >> 11;
+  return static_cast<double>(bits) * 0x1p-53;
+}
+
+double Stream::uniform(double low, double high) {
+  // Rounding may reach the upper end, which is not in the range.
+  return std::min(low + (high - low) * uniform(), std::nextafter(high, low));
+}
+
+std::uint64_t Stream::below(std::uint64_t bound) {
+  // The last, incomplete run of `bound` numbers is drawn again.
+  const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
+  while (true) {
+    const std::uint64_t high = bits32();
+    const std::uint64_t bits = high << 32 | bits32();
+    if (bits < limit) return bits % bound;
+  }
+}
+
+double Stream::normal() {
+  // Box and Muller's first number only, so that the state is the position alone.
+  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+double Stream::truncated_normal() {
+  while (true) {
+    const double z = normal();
+    if (std::abs(z) <= 2) return z;
+  }
+}
+
+void Stream::shuffle(std::span<std::uint32_t> items) {
+  for (std::size_t n = items.size(); n > 1; --n) std::swap(items[n - 1], items[below(n)]);
+}
+
+}  // namespace ignd

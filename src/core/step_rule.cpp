@@ -1,0 +1,98 @@
+#include "ignd/step_rule.hpp"
+
+#include "core/spec.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// 1/denominator, and the zero step where there is nothing to divide by.
+double reciprocal_or_zero(double denominator) { return denominator == 0 ? 0 : 1 / denominator; }
+
+class Gradient final : public StepRule {
+ public:
+  double scale(const StepInput& /*in*/) const override { return 1; }
+  bool allows_l2() const override { return true; }
+  std::string spec() const override { return "gradient"; }
+};
+
+class Normalized final : public StepRule {
+ public:
+  explicit Normalized(double eps) : eps_(eps) {}
+  double scale(const StepInput& in) const override {
+    return reciprocal_or_zero(std::abs(in.loss.d1) * std::sqrt(in.s) + eps_);
+  }
+  std::string spec() const override { return fmt::format("normalized:eps={}", eps_); }
+
+ private:
+  double eps_;
+};
+
+class Polyak final : public StepRule {
+ public:
+  Polyak(double k, double cap) : k_(k), cap_(cap) {}
+  double scale(const StepInput& in) const override { return in.loss.d1 == 0 ? 0 : coefficient(in) / in.loss.d1; }
+  // The coefficient itself: xi may be beyond all numbers where the loss is almost flat, and c is not.
+  double coefficient(const StepInput& in) const override {
+    const double excess = in.loss.value - in.minimum;
+    if (in.loss.d1 == 0 || in.s == 0 || excess <= 0) return 0;
+    const double slope = std::abs(in.loss.d1);
+    return std::copysign(std::min(excess / slope / in.s / k_, cap_ * slope), in.loss.d1);
+  }
+  std::string spec() const override { return fmt::format("polyak:k={},cap={}", k_, cap_); }
+
+ private:
+  double k_, cap_;
+};
+
+class GaussNewton final : public StepRule {
+ public:
+  GaussNewton(std::optional<double> eps_c, double eps_lm) : eps_c_(eps_c), eps_lm_(eps_lm) {}
+  double scale(const StepInput& in) const override {
+    const double curvature = in.loss.d2 + eps_c_.value_or(in.curvature_floor);
+    return reciprocal_or_zero(curvature * in.s + eps_lm_ + in.l2);
+  }
+  bool allows_l2() const override { return true; }
+  std::string spec() const override {
+    return fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c_ ? format_number(*eps_c_) : "auto", eps_lm_);
+  }
+
+ private:
+  std::optional<double> eps_c_;  // nothing: the loss's own
+  double eps_lm_;
+};
+
+}  // namespace
+
+std::vector<std::string> step_rule_names() { return {"gradient", "normalized", "polyak", "gauss-newton"}; }
+
+std::shared_ptr<const StepRule> make_step_rule(std::string_view text) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  Spec spec("step rule", text);
+  std::shared_ptr<const StepRule> rule;
+  if (spec.name() == "gradient") {
+    rule = std::make_shared<Gradient>();
+  } else if (spec.name() == "normalized") {
+    rule = std::make_shared<Normalized>(spec.number("eps", 1e-8, 0, largest));
+  } else if (spec.name() == "polyak") {
+    const double k = spec.number("k", 0.5, 1e-12, 1e12);
+    rule = std::make_shared<Polyak>(k, spec.number("cap", infinity, 0, infinity));
+  } else if (spec.name() == "gauss-newton") {
+    const std::optional<double> eps_c = spec.number_or_auto("eps_c", 0, largest);
+    rule = std::make_shared<GaussNewton>(eps_c, spec.number("eps_lm", 1e-5, 0, largest));
+  } else {
+    spec.refuse_name(step_rule_names());
+  }
+  spec.finish();
+  return rule;
+}
+
+}  // namespace ignd

@@ -1,0 +1,248 @@
+#include "ignd/trainer.hpp"
+
+#include "core/importance.hpp"
+#include "core/metric.hpp"
+#include "core/text.hpp"
+#include "core/updater.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+bool all_finite(const LossAt& l) { return std::isfinite(l.value) && std::isfinite(l.d1) && std::isfinite(l.d2); }
+
+// Runs `make` and keeps what it complains about, so that all faults of the options come in one message.
+template <class Make>
+auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const InvalidArgument& fault) {
+    faults.emplace_back(fault.what());
+    return nullptr;
+  }
+}
+
+template <class T>
+bool has_input_weights(const Sensitivity<T>& j) {
+  return std::any_of(j.begin(), j.end(),
+                     [](const auto& any) { return std::visit([](const auto& block) { return block.on_input; }, any); });
+}
+
+}  // namespace
+
+const char* to_string(StepStatus status) {
+  switch (status) {
+    case StepStatus::learned:
+      return "learned";
+    case StepStatus::zero_weight:
+      return "zero weight";
+    case StepStatus::output_not_finite:
+      return "output not finite";
+    case StepStatus::loss_not_finite:
+      return "loss not finite";
+    case StepStatus::sensitivity_not_finite:
+      return "sensitivity not finite";
+    case StepStatus::coefficient_not_finite:
+      return "coefficient not finite";
+  }
+  return "unknown";
+}
+
+std::string to_string(const StepInfo& info) {
+  return fmt::format("step {} f {:.6g} loss {:.6g} l_f {:.6g} l_ff {:.6g} s {:.6g} c {:.6g} rate {:.6g} h {:.6g} {}",
+                     info.step, info.prediction, info.loss.value, info.loss.d1, info.loss.d2, info.sensitivity,
+                     info.coefficient, info.rate, info.h, to_string(info.status));
+}
+
+template <class T>
+Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
+    : model_(model), options_(std::move(options)), trace_(model) {
+  std::vector<std::string> faults;
+  if (options_.loss == nullptr) faults.emplace_back("there is no loss");
+  if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
+    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
+  }
+  if (options_.metric != MetricKind::identity && !has_input_weights(trace_.j)) {
+    faults.push_back(fmt::format("the model '{}' has no weights that a metric of the inputs applies to", model.spec()));
+  }
+  rule_ = collect_fault(faults, [&] { return make_step_rule(options_.optimizer.rule); });
+  if (rule_ != nullptr && options_.l2 > 0 && !rule_->allows_l2()) {
+    faults.push_back(fmt::format("l2 with the rule '{}', which scales by the size of the sample's own gradient alone",
+                                 rule_->spec()));
+  }
+  const auto transform = collect_fault(faults, [&] { return make_transform<T>(options_.optimizer.transform); });
+  const typename Updater<T>::Options update{transform, options_.schedule, model.row_table(), options_.l2,
+                                            options_.average_from};
+  if (transform != nullptr) {
+    for (auto& fault : Updater<T>::faults(update)) faults.push_back(std::move(fault));
+  }
+  if (!faults.empty()) throw InvalidArgument(list_faults(faults));
+
+  updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
+  if (options_.metric == MetricKind::second_moment) {
+    metric_ = std::make_unique<Metric<T>>(trace_.j, model.row_table());
+  }
+}
+
+template <class T>
+Trainer<T>::~Trainer() = default;
+template <class T>
+Trainer<T>::Trainer(Trainer&&) noexcept = default;
+
+template <class T>
+void Trainer<T>::check(const Sample<T>& sample) const {
+  model_.check(sample.x);
+  options_.loss->check_target(sample.y);
+  if (!(sample.weight >= 0 && sample.weight <= largest_weight)) {
+    throw BadSample(
+        fmt::format("the sample's weight is {}, but must be between 0 and {}", sample.weight, largest_weight));
+  }
+  const auto& values = sample.x.values;
+  const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
+  if (bad != values.end()) {
+    throw BadSample(fmt::format("value {} of the sample is {}; the inputs must be finite", bad - values.begin(), *bad));
+  }
+}
+
+template <class T>
+StepInfo Trainer<T>::end_run(StepInfo info, StepStatus cause) {
+  status_ = cause;
+  info.status = cause;
+  return info;
+}
+
+template <class T>
+StepInfo Trainer<T>::step(const Sample<T>& sample) {
+  const std::uint64_t t = steps_ + 1;
+  StepInfo info;
+  info.step = steps_;
+  info.rate = options_.schedule.rate(t);
+  if (status_ != StepStatus::learned) return end_run(info, status_);
+  check(sample);
+  const std::span<T> w = model_.parameters();
+
+  model_.select_rows(sample.x, trace_);
+  updater_->catch_up(w, trace_.index, steps_);
+  info.prediction = model_.forward(sample.x, trace_);
+  if (!std::isfinite(info.prediction)) return end_run(info, StepStatus::output_not_finite);
+
+  const Loss& loss = *options_.loss;
+  info.loss = loss.at(sample.y, info.prediction);
+  if (!all_finite(info.loss)) return end_run(info, StepStatus::loss_not_finite);
+  if (info.loss.d2 < 0) {
+    throw NonConvexLoss(
+        fmt::format("the loss '{}' has second derivative {} at target {} and output {}; "
+                    "Gauss-Newton needs a loss that is convex in the output",
+                    loss.spec(), info.loss.d2, sample.y, info.prediction));
+  }
+  if (sample.weight == 0) {
+    info.status = StepStatus::zero_weight;
+    return info;
+  }
+
+  model_.sensitivity(sample.x, trace_);
+  const Sensitivity<T>& direction = metric_ ? metric_->direction(trace_.j) : trace_.j;
+  info.sensitivity = inner_product(trace_.j, direction);
+  if (!std::isfinite(info.sensitivity)) return end_run(info, StepStatus::sensitivity_not_finite);
+
+  const StepInput input{info.loss, loss.minimum(sample.y), loss.curvature_floor(), info.sensitivity, options_.l2};
+  const WeightedStep step = repeated_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
+  info.coefficient = step.coefficient;
+  if (!std::isfinite(static_cast<T>(step.coefficient)) || !std::isfinite(static_cast<T>(step.decay))) {
+    return end_run(info, StepStatus::coefficient_not_finite);
+  }
+  if (info.rate * step.decay >= 1) {
+    throw InvalidArgument(
+        fmt::format("at step {} the rate {} and l2 {} would shrink all weights past zero; "
+                    "lower one of them",
+                    t, info.rate, options_.l2));
+  }
+
+  info.h = updater_->step(w, trace_.j, direction, trace_.index, step.coefficient, step.decay, {t, info.rate});
+  info.step = steps_ = t;
+  return info;
+}
+
+template <class T>
+std::unique_ptr<Model<T>> Trainer<T>::snapshot(Iterate which) const {
+  if (which == Iterate::averaged && (options_.average_from == 0 || steps_ < options_.average_from)) {
+    throw InvalidArgument("there is no averaged iterate: set average_from to a step that has been taken");
+  }
+  auto model = model_.clone();
+  Updater<T> updater = *updater_;
+  updater.catch_up_all(model->parameters(), steps_);
+  if (which == Iterate::averaged) std::ranges::copy(updater.average(), model->parameters().begin());
+  return model;
+}
+
+template <class T>
+void Trainer<T>::describe(Checkpoint& checkpoint) const {
+  checkpoint.set("precision", sizeof(T) == sizeof(float) ? std::string("float") : std::string("double"));
+  checkpoint.set("model", model_.spec());
+  checkpoint.set("loss", options_.loss->spec());
+  checkpoint.set("rule", rule_->spec());
+  checkpoint.set("transform", updater_->transform().spec());
+  checkpoint.set("schedule", options_.schedule.spec());
+  checkpoint.set("l2", format_number(options_.l2));
+  checkpoint.set("metric", metric_ ? std::string("second-moment") : std::string("identity"));
+  checkpoint.set("average-from", std::to_string(options_.average_from));
+}
+
+template <class T>
+void Trainer<T>::save(Checkpoint& checkpoint) const {
+  describe(checkpoint);
+  checkpoint.set("steps", steps_);
+  checkpoint.set("status", static_cast<std::uint64_t>(status_));
+  checkpoint.set("weights", std::span<const T>(model_.parameters()));
+  updater_->save(checkpoint);
+  if (metric_) metric_->save(checkpoint);
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint) {
+  Checkpoint own;
+  describe(own);
+  std::vector<std::string> differences;
+  for (const auto& [name, entry] : own.entries()) {
+    const std::string& here = std::get<std::string>(entry);
+    const std::string& there = checkpoint.text(name);
+    if (here != there)
+      differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
+  }
+  if (!differences.empty()) {
+    throw FileError("the checkpoint belongs to another run: " + list_faults(differences));
+  }
+
+  // Everything is read before anything is changed.
+  const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
+  const std::uint64_t status = checkpoint.number("status");
+  const auto is = [&](StepStatus known) { return status == static_cast<std::uint64_t>(known); };
+  if (is(StepStatus::zero_weight) || status > static_cast<std::uint64_t>(StepStatus::coefficient_not_finite)) {
+    throw FileError(fmt::format("the checkpoint has an unknown status {}", status));
+  }
+  const std::uint64_t steps = checkpoint.number("steps");
+  auto updater = std::make_unique<Updater<T>>(*updater_);
+  updater->restore(checkpoint);
+  std::unique_ptr<Metric<T>> metric;
+  if (metric_) {
+    metric = std::make_unique<Metric<T>>(*metric_);
+    metric->restore(checkpoint);
+  }
+  std::ranges::copy(weights, model_.parameters().begin());
+  updater_ = std::move(updater);
+  metric_ = std::move(metric);
+  steps_ = steps;
+  status_ = static_cast<StepStatus>(status);
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+}  // namespace ignd

@@ -1,0 +1,52 @@
+#include "ignd/linear.hpp"
+
+#include "ignd/error.hpp"
+#include "kernels/kernels.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+template <class T>
+Linear<T>::Linear(std::size_t features, bool bias)
+    : Model<T>(std::min(features, most_parameters) + (bias ? 1 : 0)), features_(features), bias_(bias) {
+  if (features == 0 && !bias) throw InvalidArgument("a linear model needs a feature or a bias");
+}
+
+template <class T>
+std::string Linear<T>::spec() const {
+  return fmt::format("linear:features={},bias={}", features_, bias_ ? 1 : 0);
+}
+
+template <class T>
+void Linear<T>::check(const Input<T>& x) const {
+  this->check_dense(x, features_);
+}
+
+template <class T>
+void Linear<T>::prepare(Trace<T>& trace) const {
+  trace.scratch = {T{1}};  // the bias's input
+  trace.index.clear();
+  // The features' block is the sample itself; until there is one it has the right size and no content of its own.
+  trace.j = {Dense<T>{0, this->parameters().first(features_), true}};
+  if (bias_) trace.j.push_back(Dense<T>{features_, trace.scratch});
+}
+
+template <class T>
+double Linear<T>::forward(const Input<T>& x, Trace<T>& /*trace*/) const {
+  const auto w = this->parameters();
+  const double f = kernels::dot(w.data(), x.values.data(), features_);
+  return bias_ ? f + static_cast<double>(w[features_]) : f;
+}
+
+template <class T>
+void Linear<T>::sensitivity(const Input<T>& x, Trace<T>& trace) const {
+  std::get<Dense<T>>(trace.j[0]).j = x.values;
+}
+
+template class Linear<float>;
+template class Linear<double>;
+
+}  // namespace ignd

@@ -1,0 +1,196 @@
+#include "support.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+// Every form of new and delete goes through malloc and free, and every new is counted. The library's calls too: a
+// program's own operators replace those of the libraries it is linked with.
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+void* counted(std::size_t size) noexcept {
+  ++allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* counted(std::size_t size, std::align_val_t alignment) noexcept {
+  ++allocations;
+  const auto unit = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(unit, (size / unit + 1) * unit);
+}
+
+// Not inlined: a compiler that sees new and free together takes them for a mistake.
+[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
+
+void* or_throw(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return or_throw(counted(size)); }
+void* operator new[](std::size_t size) { return or_throw(counted(size)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
+void* operator new(std::size_t size, std::align_val_t unit) { return or_throw(counted(size, unit)); }
+void* operator new[](std::size_t size, std::align_val_t unit) { return or_throw(counted(size, unit)); }
+void* operator new(std::size_t size, std::align_val_t unit, const std::nothrow_t&) noexcept {
+  return counted(size, unit);
+}
+void* operator new[](std::size_t size, std::align_val_t unit, const std::nothrow_t&) noexcept {
+  return counted(size, unit);
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+
+namespace ignd {
+namespace {
+
+template <class Action>
+std::size_t allocations_of(Action action) {
+  const std::size_t before = allocations;
+  action();
+  return allocations - before;
+}
+
+constexpr std::size_t sample_count = 25;
+constexpr std::size_t features = 4;
+
+template <class T>
+struct Data {
+  std::vector<std::vector<T>> values;
+  std::vector<std::vector<std::uint32_t>> index;
+  std::vector<double> y, weight;
+
+  // The first sample has as many different features as any other: room for it is room for all.
+  explicit Data(bool sparse) {
+    Stream stream(1, "data");
+    for (std::uint32_t k = 0; k < sample_count; ++k) {
+      values.push_back(testing::normal_vector<T>(stream, features));
+      index.emplace_back();
+      for (std::uint32_t i = 0; sparse && i < features; ++i) index.back().push_back(k == 0 ? i : stream.bits32());
+      y.push_back(static_cast<double>(stream.below(2)));  // a target of every loss
+      weight.push_back(k % 5 == 3 ? 0 : k % 5 == 4 ? 2.5 : 1);
+    }
+  }
+
+  Input<T> x(std::size_t k) const { return {values[k % sample_count], index[k % sample_count]}; }
+  Sample<T> operator[](std::size_t k) const { return {x(k), y[k % sample_count], weight[k % sample_count]}; }
+};
+
+const std::vector<std::string> model_specs{
+    "linear:features=4",           "linear:features=4,bias=0",         "hashed-linear:bits=5",
+    "hashed-linear:bits=5,bias=0", "mlp:widths=4x5x3,activation=relu", "mlp:widths=4x5x3,activation=tanh"};
+
+template <class T>
+class Allocation : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Allocation, Precisions, );
+
+template <class T>
+void expect_steps_allocate_nothing(const std::string& spec, const TrainerOptions& options) {
+  const auto model = make_model<T>(spec);
+  const Data<T> data(spec.starts_with("hashed"));
+  Trainer<T> trainer(*model, options);
+  trainer.step(data[0]);
+  EXPECT_EQ(allocations_of([&] {
+              for (std::size_t k = 1; k <= 100; ++k) trainer.step(data[k]);
+            }),
+            0U);
+  EXPECT_EQ(trainer.status(), StepStatus::learned);
+  EXPECT_EQ(trainer.steps(), 81U);  // one in five samples has weight 0
+}
+
+TYPED_TEST(Allocation, AStepTakesNoMemory) {
+  for (const auto& spec : model_specs) {
+    for (const auto& transform : transform_names()) {
+      for (const auto& rule : step_rule_names()) {
+        for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+          for (const std::uint64_t average_from : {0, 10}) {
+            SCOPED_TRACE(fmt::format("{} {} {} metric {} average_from {}", spec, rule, transform,
+                                     static_cast<int>(metric), average_from));
+            expect_steps_allocate_nothing<TypeParam>(spec, {.optimizer = {rule, transform},
+                                                            .schedule = Schedule::constant(0.01),
+                                                            .metric = metric,
+                                                            .average_from = average_from});
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Allocation, AStepTakesNoMemoryWithAnyLossScheduleAndL2) {
+  for (const auto& spec : model_specs) {
+    for (const auto& loss : loss_names()) {
+      for (const auto* schedule : {"robbins-monro:rate=0.01", "cosine:rate=0.01,steps=50,warmup=5"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", spec, loss, schedule));
+        expect_steps_allocate_nothing<TypeParam>(
+            spec, {.loss = make_loss(loss), .schedule = Schedule::parse(schedule), .l2 = 0.01});
+      }
+    }
+  }
+}
+
+TYPED_TEST(Allocation, APredictionWithATraceTakesNoMemory) {
+  for (const auto& spec : model_specs) {
+    const auto model = make_model<TypeParam>(spec);
+    const Data<TypeParam> data(spec.starts_with("hashed"));
+    Trace<TypeParam> trace(*model);
+    model->predict(data.x(0), trace);
+    double sum = 0;
+    EXPECT_EQ(allocations_of([&] {
+                for (std::size_t k = 1; k <= 100; ++k) sum += model->predict(data.x(k), trace);
+              }),
+              0U)
+        << spec;
+    EXPECT_TRUE(std::isfinite(sum));
+  }
+}
+
+TYPED_TEST(Allocation, DenseModelsTakeNoMemoryForTheFirstStepEither) {
+  for (const auto* spec : {"linear:features=4", "mlp:widths=4x5x3"}) {
+    for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+      const auto model = make_model<TypeParam>(spec);
+      const Data<TypeParam> data(false);
+      Trainer<TypeParam> trainer(*model, {.optimizer = {"gauss-newton", "adam"}, .metric = metric, .average_from = 1});
+      EXPECT_EQ(allocations_of([&] { trainer.step(data[0]); }), 0U) << spec;
+    }
+  }
+}
+
+// The counter counts: what the library allocates by plain and by aligned new, and what a sparse trace needs at first.
+TEST(AllocationCounter, SeesWhatTheLibraryAllocates) {
+  std::unique_ptr<Model<float>> model;
+  EXPECT_GE(allocations_of([&] { model = make_model<float>("linear:features=4"); }), 2U);
+  EXPECT_GE(allocations_of([&] { make_loss("huber:delta=2"); }), 1U);
+  const auto sparse = make_model<float>("hashed-linear:bits=5");
+  const Data<float> data(true);
+  Trace<float> trace(*sparse);
+  EXPECT_GE(allocations_of([&] { sparse->predict(data.x(0), trace); }), 1U);
+  EXPECT_GE(allocations_of([&] { model->predict(Input<float>{Data<float>(false).values[0]}); }), 1U);
+}
+
+}  // namespace
+}  // namespace ignd

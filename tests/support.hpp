@@ -1,0 +1,63 @@
+#pragma once
+
+#include "ignd/ignd.hpp"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+// What several tests need: random inputs and independent ways to compute what the library computes.
+namespace ignd::testing {
+
+template <class T = double>
+std::vector<T> normal_vector(Stream& stream, std::size_t n, double scale = 1) {
+  std::vector<T> values(n);
+  for (T& value : values) value = static_cast<T>(scale * stream.normal());
+  return values;
+}
+
+// j written out, from the model's blocks.
+template <class T>
+std::vector<T> flat_sensitivity(const Model<T>& model, const Input<T>& x) {
+  Trace<T> trace(model);
+  model.predict(x, trace);
+  model.sensitivity(x, trace);
+  std::vector<T> j(model.parameters().size());
+  write_dense<T>(trace.j, j);
+  return j;
+}
+
+// j by central differences of the output, which know nothing of blocks.
+inline std::vector<double> numeric_sensitivity(const Model<double>& model, const Input<double>& x) {
+  const auto probe = model.clone();
+  const auto w = probe->parameters();
+  std::vector<double> j(w.size());
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const double kept = w[i];
+    const double step = 1e-6 * std::max(1.0, std::abs(kept));
+    w[i] = kept + step;
+    const double above = probe->predict(x);
+    w[i] = kept - step;
+    const double below = probe->predict(x);
+    w[i] = kept;
+    j[i] = (above - below) / (2 * step);
+  }
+  return j;
+}
+
+// A random target that the loss accepts.
+inline double random_target(const Loss& loss, Stream& stream) {
+  const std::string spec = loss.spec();
+  if (spec == "logistic") return static_cast<double>(stream.below(2));
+  if (spec.starts_with("poisson")) return static_cast<double>(stream.below(6));
+  return 2 * stream.normal();
+}
+
+inline std::vector<std::shared_ptr<const Loss>> all_losses() {
+  std::vector<std::shared_ptr<const Loss>> losses;
+  for (const auto& name : loss_names()) losses.push_back(make_loss(name));
+  return losses;
+}
+
+}  // namespace ignd::testing
