@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -23,7 +25,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -137,7 +138,7 @@ Data<T> make_data(bool sparse) {
     data.values.push_back(testing::normal_vector<T>(stream, features));
     data.index.emplace_back();
     for (std::size_t i = 0; sparse && i < features; ++i) {
-      data.index.back().push_back(static_cast<std::uint32_t>(stream.below(3 * table_rows)));
+      data.index.back().push_back(static_cast<std::uint32_t>(stream.below(std::uint64_t{3} * table_rows)));
     }
     data.y.push_back(stream.normal());
     data.weight.push_back(std::array{1.0, 1.0, 2.5, 0.0}[k % 4]);
@@ -306,7 +307,7 @@ std::string restore_error(const Configuration& here, const Configuration& there)
   const auto data = make_data<Here>(here.model.starts_with("hashed"));
   for (int i = 0; i < 3; ++i) run.step(data);
   const Checkpoint before = run.save();
-  const std::string error = file_error([&] { run.trainer.restore(other.save()); });
+  std::string error = file_error([&] { run.trainer.restore(other.save()); });
   EXPECT_TRUE(same_bits(before, run.save())) << "a refused restore has changed something";
   return error;
 }
@@ -356,6 +357,16 @@ TEST(CheckpointRestore, AllDifferencesAreNamedAtOnce) {
         "its metric is 'second-moment'", "its average-from is '2'"}) {
     EXPECT_TRUE(contains(error, part)) << part << " is not in: " << error;
   }
+}
+
+// Long texts may be cut in a message, but not so that both sides look the same.
+TEST(CheckpointRestore, ADifferenceAtTheEndOfALongTextIsVisible) {
+  const std::string schedule = "robbins-monro:rate=0.12345678901234,horizon=12345.67890123,power=0.61234567,warmup=";
+  const auto with_warmup = [&](const char* steps) {
+    return Configuration{.options = {.schedule = Schedule::parse(schedule + steps)}};
+  };
+  const std::string error = restore_error<double, double>(with_warmup("10"), with_warmup("20"));
+  EXPECT_TRUE(contains(error, "warmup=20', not '") && error.ends_with("warmup=10'")) << error;
 }
 
 // The same checkpoint with one entry replaced; nothing removes it.
@@ -458,9 +469,9 @@ Checkpoint small_checkpoint() {
 
 TEST(CheckpointFile, HasExactlyTheBytesOfTheDescribedFormat) {
   const ScratchFolder folder;
-  const float w[] = {1.0F, -2.5F, 0.0F};
+  const std::array w{1.0F, -2.5F, 0.0F};
   std::string content(sizeof w, '\0');
-  std::memcpy(content.data(), w, sizeof w);
+  std::memcpy(content.data(), w.data(), sizeof w);
   // In the order of the names, as docs/formats.md says.
   const std::string expected = raw_file(3, raw_entry(4, text_type, 5, "note", "hello") +
                                                raw_entry(5, u64_type, 1, "steps", bytes_of(std::uint64_t{7})) +
@@ -470,18 +481,39 @@ TEST(CheckpointFile, HasExactlyTheBytesOfTheDescribedFormat) {
   EXPECT_TRUE(same_bits(Checkpoint::read(folder / "file"), small_checkpoint()));
 }
 
+// The listing in docs/formats.md, lines of an offset and 16 bytes. No checksum of ours has a part in it.
+std::string documented_example() {
+  std::ifstream page(fs::path(IGND_SOURCE_DIR) / "docs/formats.md");
+  std::string bytes;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("    000")) continue;
+    std::istringstream words(line.substr(line.find(' ', 4)));
+    for (unsigned byte = 0; words >> std::hex >> byte;) bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+TEST(CheckpointFile, TheDocumentedExampleIsWhatIsWritten) {
+  const ScratchFolder folder;
+  Checkpoint checkpoint;
+  checkpoint.set("steps", std::uint64_t{7});
+  checkpoint.write(folder / "file");
+  EXPECT_EQ(read_file(folder / "file"), documented_example());
+}
+
 TEST(CheckpointFile, EveryKindOfEntryComesBackBitByBit) {
   const ScratchFolder folder;
-  const double quiet = std::numeric_limits<double>::quiet_NaN();
+  using Limits = std::numeric_limits<double>;
+  const auto from_bits = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
   const std::vector<double> doubles{0.0,
                                     -0.0,
-                                    INFINITY,
-                                    -INFINITY,
-                                    quiet,
-                                    std::bit_cast<double>(std::uint64_t{0xfff8'dead'beef'0001}),
-                                    std::bit_cast<double>(std::uint64_t{0x7ff0'0000'0000'0001}),  // a signalling NaN
-                                    std::numeric_limits<double>::denorm_min(),
-                                    std::numeric_limits<double>::max()};
+                                    Limits::infinity(),
+                                    -Limits::infinity(),
+                                    Limits::max(),
+                                    Limits::denorm_min(),
+                                    Limits::quiet_NaN(),
+                                    from_bits(0xfff8'dead'beef'0001),
+                                    from_bits(0x7ff0'0000'0000'0001)};  // the last one is a signalling NaN
   const std::vector<float> floats{-0.0F, INFINITY, std::bit_cast<float>(std::uint32_t{0xffc1'2345}),
                                   std::numeric_limits<float>::denorm_min(), 1.1F};
   const std::vector<std::uint32_t> words{0, 1, UINT32_MAX};

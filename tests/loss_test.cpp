@@ -161,13 +161,13 @@ TEST(Precision, PoissonIsHalfTheDevianceNearAndFarFromTheTarget) {
       for (const double f : {std::log(y) - distance, std::log(y) + distance}) {
         const long double u = static_cast<long double>(f) - std::log(static_cast<long double>(y));
         const LossAt at = poisson->at(y, f);
-        const double value = static_cast<double>(y * (std::expm1(u) - u)),
-                     slope = static_cast<double>(y * std::expm1(u));
+        const double value = static_cast<double>(y * (std::expm1(u) - u));
+        const double slope = static_cast<double>(y * std::expm1(u)), curvature = static_cast<double>(y * std::exp(u));
         // The logarithm and the difference are rounded: u is known to 1e-16 of their sizes, f and log(y).
         const double error_of_u = 1e-15 * (1 + std::abs(f) + std::abs(std::log(y)));
         EXPECT_NEAR(at.value, value, error_of_u * std::abs(slope)) << y << " " << f;
         EXPECT_NEAR(at.d1, slope, error_of_u * (std::abs(slope) + y)) << y << " " << f;
-        EXPECT_NEAR(at.d2, slope + y, error_of_u * (slope + y)) << y << " " << f;
+        EXPECT_NEAR(at.d2, curvature, error_of_u * curvature) << y << " " << f;
       }
     }
   }
@@ -370,7 +370,7 @@ TEST(Outlier, InOneFeatureNeverMovesAPredictionPastItsTarget) {
   Stream stream(9, "loss");
   for (const auto& loss : losses()) {
     if (loss->spec() == "logistic") continue;
-    for (int trial = 0; trial < 50; ++trial) {
+    for (std::size_t trial = 0; trial < 50; ++trial) {
       Situation at{normal_vector(stream, 5), normal_vector(stream, 6)};
       at.x[trial % 5] = trial % 2 == 0 ? 1e3 : -1e3;
       at.w[trial % 5] *= 1e-3 * stream.uniform();  // poisson's output is a logarithm: it stays small

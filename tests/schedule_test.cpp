@@ -1,6 +1,7 @@
 #include "support.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 #include <string>
@@ -126,7 +127,7 @@ TEST(Schedule, TheSpecReadsBackAsTheSameSchedule) {
     const double rate = std::exp(stream.uniform(-20, 3));
     const std::vector<Schedule> plain{Schedule::constant(rate),
                                       Schedule::robbins_monro(rate, std::exp(stream.uniform(-3, 20)), stream.uniform()),
-                                      Schedule::cosine(rate, 1 + stream.below(1ULL << 53), rate * stream.uniform())};
+                                      Schedule::cosine(rate, 1 + stream.below(UINT64_MAX), rate * stream.uniform())};
     for (const auto& schedule : plain) {
       for (const std::uint64_t warmup : {std::uint64_t{0}, stream.below(1ULL << 40)}) {
         const auto written = schedule.with_warmup(warmup);

@@ -48,6 +48,7 @@ Outcome run_tool(std::vector<std::string> arguments) {
 
   arguments.insert(arguments.begin(), IGND_PROGRAM);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t pid = 0;

@@ -42,7 +42,8 @@ void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> 
       continue;
     }
     mean_square_[i] += (x * x - mean_square_[i]) / static_cast<double>(++seen_[i]);
-    scaled_[k] = static_cast<T>(x / mean_square_[i]);
+    // The square of a number below 1e-162 is zero: such an input is as good as none.
+    scaled_[k] = mean_square_[i] == 0 ? T{0} : static_cast<T>(x / mean_square_[i]);
   }
 }
 

@@ -160,7 +160,7 @@ StepInfo Trainer<T>::step(const Sample<T>& sample) {
   }
   if (info.rate * step.decay >= 1) {
     throw InvalidArgument(
-        fmt::format("at step {} the rate {} and l2 {} would shrink all weights past zero; "
+        fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; "
                     "lower one of them",
                     t, info.rate, options_.l2));
   }
