@@ -17,7 +17,7 @@ struct AlignedAllocator {
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT(google-explicit-constructor): allocators convert
 
   T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{alignment})); }
-  void deallocate(T* p, std::size_t /*n*/) { ::operator delete (p, n * sizeof(T), std::align_val_t{alignment}); }
+  void deallocate(T* p, std::size_t /*n*/) { ::operator delete (p, std::align_val_t{alignment}); }
   bool operator==(const AlignedAllocator&) const = default;
 };
 
