@@ -39,5 +39,5 @@ sources() {
 tidy() {
   # shellcheck disable=SC2016 # expanded by the inner shell
   xargs -r -P "$(nproc)" -n 1 bash -c \
-    'out=$(clang-tidy -p build/release --quiet --extra-arg=-Wno-unknown-warning-option "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
+    'out=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
 }

@@ -47,7 +47,7 @@ missing() {
   local package probe
   while read -r package probe; do
     [[ -z $package ]] || found "$probe" || echo "$package $probe"
-  done <<<"$*"
+  done < <(printf '%s\n' "$@")
 }
 
 # need TABLE...: returns once everything in the tables is there.
