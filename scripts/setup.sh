@@ -14,6 +14,7 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     ninja-build        ninja
     pkg-config         pkg-config
     libfmt-dev         fmt/core.h
+    libhwy-dev         hwy/highway.h
     libxxhash-dev      xxhash.h
     librandom123-dev   Random123/philox.h
     libcli11-dev       CLI/CLI.hpp"

@@ -151,8 +151,10 @@ TYPED_TEST(Threads, ShareEveryTransform) {
       std::vector<T> w{1, 1, 1};
       auto state = transform->initial_state(w.size());
       for (std::uint64_t t = 1; t <= 200; ++t) {
-        transform->apply(w, state, direction, direction, 0.1, 0.01, {t, 0.1});
-        transform->idle(w, state, 0, w.size(), {t, 0.1});
+        transform->apply(w, state, direction, direction, {.t = t, .alpha = 0.1, .c = 0.1, .decay = 0.01});
+        IdleSteps<T> steps;
+        transform->sum_idle_steps(t, t, Schedule::constant(0.1), steps);
+        transform->idle(w, state, 0, w.size(), steps);
       }
       return w;
     };

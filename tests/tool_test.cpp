@@ -127,6 +127,30 @@ TEST(Tool, AnswersInOneLineWhateverTheArgument) {
   expect_usage_error({"--two\nlines"});
 }
 
+TEST(Tool, FailsWhereItsOutputCannotBeWritten) {
+  if (!fs::exists("/dev/full")) return;  // nothing to fail on
+  const std::string command = std::string(IGND_PROGRAM) + " --version > /dev/full 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);  // NOLINT(cert-env33-c): the shell opens the file
+}
+
+TEST(Bench, PrintsOneObjectPerLine) {
+  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "linear:features=64 ignd"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
+  for (const char* part : {"{\"model\":\"linear:features=64\",\"optimizer\":\"ignd\"", "\"threads\":1",
+                           "\"us_per_sample\":", "\"floor_us\":"}) {
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
+  }
+}
+
+TEST(Bench, RefusesWhatItDoesNotKnow) {
+  expect_usage_error({"bench", "--repeats", "0"});
+  expect_usage_error({"bench", "--repeats", "many"});
+  expect_usage_error({"bench", "--filter"});
+  expect_usage_error({"bench", "--filter", "no\nsuch\nmodel"});
+  expect_usage_error({"bench", "--nonsense"});
+}
+
 TEST(Tool, RefusesVeryLongArguments) {
   expect_usage_error({std::string(100'000, 'a')});
   expect_usage_error({"--" + std::string(100'000, 'a')});

@@ -102,7 +102,8 @@ TEST(Weight, ZeroWeightLeavesLaterStepsUntouched) {
       a.step({x.input(), y});
       b.step({x.input(), y});
     }
-    EXPECT_EQ(copy(a.snapshot()->parameters()), copy(b.snapshot()->parameters())) << transform;
+    // The rows of an ignored sample are brought up to date earlier, which rounds differently and does no more.
+    EXPECT_LT(largest_difference(a.snapshot()->parameters(), b.snapshot()->parameters()), 1e-13) << transform;
   }
 }
 

@@ -14,7 +14,8 @@ double after(const std::string& spec, double g, int n, double start = 0) {
   std::vector<double> w{start};
   const std::vector<double> one{1};
   const Sensitivity<double> j{Dense<double>{0, one}};
-  for (int t = 1; t <= n; ++t) transform->apply(w, state, j, j, g, 0, {static_cast<std::uint64_t>(t), alpha});
+  for (int t = 1; t <= n; ++t)
+    transform->apply(w, state, j, j, {.t = static_cast<std::uint64_t>(t), .alpha = alpha, .c = g, .s = 1});
   return w[0];
 }
 
@@ -111,45 +112,64 @@ TEST_P(EveryTransform, TreatsAllFormsAlike) {
     for (const double a : u) {
       for (const double b : v) flat.push_back(a * b);
     }
-    const double c = stream.normal();
+    const Step step{.t = t, .alpha = alpha, .c = stream.normal(), .decay = 0.125};
     const std::span<const double> whole = flat;
-    const Sensitivity<double> as_outer{Outer<double>{0, u, v}};
+    const Sensitivity<double> as_outer{Outer<double>{0, u, v, all_rows}};
     const Sensitivity<double> as_dense{Dense<double>{0, whole}};
     const Sensitivity<double> as_rows{Rows<double>{0, 4, all_rows, whole}};
     const Sensitivity<double> as_pieces{Dense<double>{0, whole.first(5)}, Dense<double>{5, whole.subspan(5)}};
-    const double h = transform->apply(outer, outer_state, as_outer, as_outer, c, 0.125, {t, alpha});
-    EXPECT_NEAR(transform->apply(dense, dense_state, as_dense, as_dense, c, 0.125, {t, alpha}), h, 1e-14);
-    EXPECT_NEAR(transform->apply(rows, rows_state, as_rows, as_rows, c, 0.125, {t, alpha}), h, 1e-14);
-    EXPECT_NEAR(transform->apply(pieces, pieces_state, as_pieces, as_pieces, c, 0.125, {t, alpha}), h, 1e-14);
+    const double h = transform->apply(outer, outer_state, as_outer, as_outer, step);
+    EXPECT_NEAR(transform->apply(dense, dense_state, as_dense, as_dense, step), h, 1e-14);
+    EXPECT_NEAR(transform->apply(rows, rows_state, as_rows, as_rows, step), h, 1e-14);
+    EXPECT_NEAR(transform->apply(pieces, pieces_state, as_pieces, as_pieces, step), h, 1e-14);
   }
   EXPECT_EQ(outer, dense);
   EXPECT_EQ(outer, rows);
   EXPECT_EQ(outer, pieces);
   EXPECT_EQ(outer_state, dense_state);
   EXPECT_EQ(outer_state, rows_state);
+  EXPECT_EQ(outer_state, pieces_state);
 }
 
-TEST_P(EveryTransform, IdleStepIsAStepWithoutDirection) {
-  Stream stream(13, "transform");
+// Steps without a direction, one by one and all at once; also where Adam's epsilon is no longer small.
+TEST_P(EveryTransform, IdleStepsAddUpToStepsWithoutDirection) {
   const auto transform = make_transform<double>(GetParam());
-  auto w = normal_vector(stream, 6);
-  auto state = transform->initial_state(6);
-  const auto j = normal_vector(stream, 6);
-  const Sensitivity<double> direction{Dense<double>{0, j}};
-  transform->apply(w, state, direction, direction, 0.5, 0, {1, alpha});
-  const auto before = w;
-  const auto state_before = state;
-
-  auto stepped = w;
-  auto stepped_state = state;
-  const std::vector<double> zero(6);
-  const Sensitivity<double> nothing{Dense<double>{0, zero}};
-  transform->apply(stepped, stepped_state, nothing, nothing, 0.5, 0, {2, alpha});
-  transform->idle(w, state, 0, 6, {2, alpha});
-  EXPECT_EQ(w, stepped);
-  EXPECT_EQ(state, stepped_state);
-  // Rows that need no catching up are exactly those that such a step leaves alone.
-  EXPECT_EQ(transform->drifts(), w != before || state != state_before);
+  for (const Schedule& schedule :
+       {Schedule::constant(alpha), Schedule::cosine(alpha, 300), Schedule::robbins_monro(alpha, 20).with_warmup(9)}) {
+    for (const double size : {1.0, 1e-4, 1e-8}) {
+      for (const std::uint64_t count : {1, 2, 7, 40, 1000}) {
+        SCOPED_TRACE(schedule.spec() + " size " + std::to_string(size) + " count " + std::to_string(count));
+        Stream stream(13, "transform");
+        auto stepped = normal_vector(stream, 6);
+        auto stepped_state = transform->initial_state(6);
+        const auto j = normal_vector(stream, 6, size);
+        const Sensitivity<double> direction{Dense<double>{0, j}};
+        for (std::uint64_t t = 1; t <= 3; ++t) {
+          transform->apply(stepped, stepped_state, direction, direction, {.t = t, .alpha = alpha, .c = 1});
+        }
+        auto at_once = stepped;
+        auto state = stepped_state;
+        const auto before = stepped;
+        const std::vector<double> zero(6);
+        const Sensitivity<double> nothing{Dense<double>{0, zero}};
+        for (std::uint64_t t = 4; t < 4 + count; ++t) {
+          transform->apply(stepped, stepped_state, nothing, nothing, {.t = t, .alpha = schedule.rate(t)});
+        }
+        IdleSteps<double> steps;
+        transform->sum_idle_steps(4, 3 + count, schedule, steps);
+        transform->idle(at_once, state, 0, 6, steps);
+        // The weights move by up to alpha per step; all but rounding of that must agree.
+        EXPECT_LT(largest_difference(at_once, stepped), 1e-13);
+        for (std::size_t i = 0; i < state.size(); ++i) {
+          for (std::size_t k = 0; k < 6; ++k) {
+            EXPECT_NEAR(state[i][k], stepped_state[i][k], 1e-12 * std::abs(stepped_state[i][k]));
+          }
+        }
+        // Rows that need no catching up are exactly those that such steps leave alone.
+        EXPECT_TRUE(transform->drifts() || stepped == before);
+      }
+    }
+  }
 }
 
 TEST_P(EveryTransform, StateHasOneNamedArrayPerRememberedNumber) {

@@ -10,6 +10,7 @@
 #include "ignd/model.hpp"            // IWYU pragma: export
 #include "ignd/optimizer.hpp"        // IWYU pragma: export
 #include "ignd/random.hpp"           // IWYU pragma: export
+#include "ignd/samples.hpp"          // IWYU pragma: export
 #include "ignd/schedule.hpp"         // IWYU pragma: export
 #include "ignd/sensitivity.hpp"      // IWYU pragma: export
 #include "ignd/step_rule.hpp"        // IWYU pragma: export

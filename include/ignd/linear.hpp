@@ -34,12 +34,13 @@ class HashedLinear final : public Model<T> {
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<HashedLinear>(*this); }
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
-  void select_rows(const Input<T>& x, Trace<T>& trace) const override;
-  RowTable row_table() const override;
+  std::vector<RowTable> row_tables() const override;
   double forward(const Input<T>& x, Trace<T>& trace) const override;
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
 
  private:
+  Rows<T> select_rows(const Input<T>& x, Trace<T>& trace) const;
+
   unsigned bits_;
   bool bias_;
 };

@@ -16,8 +16,8 @@ struct MlpOptions {
 };
 
 // A feedforward network with one linear output unit: widths = {inputs, hidden...}. Each layer is one matrix stored by
-// input unit with the bias as its last row, so that an inactive unit costs nothing and the whole layer is one Outer
-// block. Biases start at zero.
+// input unit with the bias as its last row, so that an inactive unit costs nothing in either direction and the whole
+// layer is one block. Biases start at zero.
 template <class T>
 class Mlp final : public Model<T> {
  public:
@@ -27,6 +27,7 @@ class Mlp final : public Model<T> {
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Mlp>(*this); }
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
+  std::vector<RowTable> row_tables() const override;
   double forward(const Input<T>& x, Trace<T>& trace) const override;
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
 
@@ -39,12 +40,17 @@ class Mlp final : public Model<T> {
     std::size_t weights;
     std::size_t inputs;
     std::size_t deltas;
+    std::size_t active;  // its active inputs in the trace's index
   };
+
+  void activate(std::size_t l, Trace<T>& trace) const;
+  std::span<const std::uint32_t> active(std::size_t l, const Trace<T>& trace, bool with_bias) const;
 
   std::vector<std::size_t> widths_;
   Activation activation_;
   std::vector<Layer> layers_;
   std::size_t scratch_size_ = 0;
+  std::size_t index_size_ = 0;
 };
 
 }  // namespace ignd

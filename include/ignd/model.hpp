@@ -20,6 +20,14 @@ struct Input {
   std::span<const std::uint32_t> index = {};
 };
 
+// Is told which rows of which of a model's tables are about to be read, and brings them up to date.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // `rows` stays valid until the same trace is used again.
+  virtual void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) = 0;
+};
+
 template <class T>
 class Model;
 
@@ -34,18 +42,26 @@ struct Trace {
   Trace& operator=(Trace&&) noexcept = default;
   ~Trace() = default;
 
-  AlignedVector<T> scratch;          // the model's own
-  std::vector<std::uint32_t> index;  // rows read, strictly increasing
-  std::vector<std::uint64_t> order;  // the model's own
+  // These three are the model's own.
+  AlignedVector<T> scratch;
+  std::vector<std::uint32_t> index;
+  std::vector<std::uint64_t> order;
+
   Sensitivity<T> j;
+  RowReader* reader = nullptr;  // whoever trains the model
+
+  void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) const {
+    if (reader != nullptr) reader->about_to_read(table, rows);
+  }
 };
 
-// The part of the parameters that samples read row by row (hashed features, an embedding). Rows that a sample does not
+// A part of the parameters that samples read row by row, leaving most of the rows alone. Rows that a sample does not
 // read are brought up to date later, so that a step costs what it touches.
 struct RowTable {
   std::size_t offset = 0;
   std::size_t rows = 0;
   std::size_t width = 1;
+  bool sparse = false;  // far too many rows to step through all of them at every sample
 };
 
 // What a model may have at the most.
@@ -73,9 +89,8 @@ class Model {
   // Sizes the trace's arrays and lays out its blocks: once, so that the calls below allocate nothing.
   virtual void prepare(Trace<T>& trace) const = 0;
 
-  // Puts the rows that x reads into trace.index. Called before forward; only models with a row table do anything.
-  virtual void select_rows(const Input<T>& /*x*/, Trace<T>& /*trace*/) const {}
-  virtual RowTable row_table() const { return {}; }
+  // The tables whose rows forward() announces by trace.about_to_read() before it reads them.
+  virtual std::vector<RowTable> row_tables() const { return {}; }
 
   virtual double forward(const Input<T>& x, Trace<T>& trace) const = 0;
 

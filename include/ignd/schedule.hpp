@@ -23,6 +23,7 @@ class Schedule {
   std::string spec() const;
 
   double rate(std::uint64_t t) const;
+  bool is_constant_from(std::uint64_t t) const { return kind_ == Kind::constant && t >= warmup_; }
 
  private:
   enum class Kind { constant, robbins_monro, cosine };

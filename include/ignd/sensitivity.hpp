@@ -19,7 +19,8 @@ struct Outer {
   std::size_t offset = 0;
   std::span<const T> u;
   std::span<const T> v;
-  bool on_input = false;  // row r multiplies the sample's input r: a metric applies here
+  std::span<const std::uint32_t> active;  // the rows with u != 0, in increasing order
+  bool on_input = false;                  // row r multiplies the sample's input r: a metric applies here
 };
 
 template <class T>

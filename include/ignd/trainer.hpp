@@ -80,12 +80,14 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept = delete;
 
-  // Throws BadSample or NonConvexLoss before anything has changed. Once a step has ended the run (see StepStatus),
+  // Throws BadSample or NonConvexLoss before anything has changed, and InvalidArgument, without a step, where the rate
+  // and l2 together would shrink all weights to zero or past it. Once a step has ended the run (see StepStatus),
   // later steps return the same status and change nothing.
   StepInfo step(const Sample<T>& sample);
 
   // The model as a dense run would have it now: rows that are behind are brought up to date in the copy, and the
-  // averaged iterate can be asked for. Looking changes nothing about what training does next.
+  // averaged iterate can be asked for. Looking changes nothing about what training does next. Keep the model while you
+  // look at its parameters().
   std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
 
   std::uint64_t steps() const { return steps_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/schedule.hpp"
 #include "ignd/sensitivity.hpp"
 
 #include <cstdint>
@@ -12,18 +13,36 @@
 
 namespace ignd {
 
-// The step a transform takes part in. The trainer alone counts steps, once per sample whatever the number of blocks.
-struct StepAt {
+// One step, as a transform is asked for it: the direction is g = c * d + decay * w. The trainer alone counts steps,
+// once per sample whatever the number of blocks.
+struct Step {
   std::uint64_t t = 1;
   double alpha = 0;
+  double c = 0;
+  double decay = 0;
+  double s = 0;                 // j^T d
+  bool idle_rows_wait = false;  // rows without sensitivity are left alone now and brought up to date later
 };
 
 // What a transform remembers of each weight: as many arrays as it has names for, each the size of the parameters.
 template <class T>
 using TransformState = std::vector<AlignedVector<T>>;
 
-// Turns the direction g = c * d + decay * w into an update of w, weight by weight. Transforms are immutable; the state
-// is the trainer's, so that it can be copied and saved.
+// What several steps with g = 0 add up to, the same for all weights. Made once and used for many rows.
+template <class T>
+struct IdleSteps {
+  std::vector<T> factor, root;  // of adam, see kernels
+  T series[3] = {};
+  bool complete = false;    // the terms were cut off before their end: more steps would add nothing
+  bool stationary = false;  // as many steps at any later time add up to the same
+  T eps = 0;
+  T keep = 1;            // w is multiplied by this,
+  T from_state = 0;      // loses this times the first state array,
+  T shrink[2] = {1, 1};  // and the state arrays are multiplied by these
+};
+
+// Turns a direction into an update of w, weight by weight. Transforms are immutable; the state is the trainer's, so
+// that it can be copied and saved.
 template <class T>
 class Transform {
  public:
@@ -35,14 +54,17 @@ class Transform {
   // Updates the weights of every block of `direction` and returns h = j^T dw, the first-order change of the
   // prediction. `direction` has the blocks of j (it is j itself, or P j under a metric).
   virtual double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j,
-                       const Sensitivity<T>& direction, double c, double decay, StepAt at) const = 0;
+                       const Sensitivity<T>& direction, const Step& step) const = 0;
 
   // Whether a step with g = 0 changes a weight or its state.
   virtual bool drifts() const = 0;
 
-  // That step, for weights [offset, offset + count): what rows that a sample did not read have missed.
+  // Steps first ... last with g = 0: what they add up to, and the same done to weights [offset, offset + count). What
+  // `steps` holds from a call for earlier steps is used where it is still good.
+  virtual void sum_idle_steps(std::uint64_t first, std::uint64_t last, const Schedule& schedule,
+                              IdleSteps<T>& steps) const = 0;
   virtual void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
-                    StepAt at) const = 0;
+                    const IdleSteps<T>& steps) const = 0;
 
   virtual std::string spec() const = 0;
 };

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
@@ -75,7 +76,7 @@ void write_all(const FileDescriptor& file, std::string_view content, const std::
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   std::filesystem::path temporary = path;
   temporary += temporary_suffix();
-  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file.get() < 0) fail("create", temporary, errno);
   RemoveOnExit cleanup(temporary);
   write_all(file, content, path);
@@ -90,7 +91,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   if (directory.get() < 0 || ::fsync(directory.get()) != 0) fail("sync the folder of", path, errno);
 }
 
-std::string read_file(const std::filesystem::path& path) {
+std::string read_file(const std::filesystem::path& path, std::size_t most) {
   // Without waiting: opening a pipe would, for somebody to write to it.
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail("open", path, errno);
@@ -99,7 +100,7 @@ std::string read_file(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode)) throw FileError(fmt::format("{} is not a regular file", quoted_path(path)));
   std::string content;
   try {
-    content.resize(static_cast<std::size_t>(status.st_size));
+    content.resize(std::min(static_cast<std::size_t>(status.st_size), most));
   } catch (const std::exception&) {
     fail("read", path, ENOMEM);
   }

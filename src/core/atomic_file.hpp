@@ -10,7 +10,7 @@ namespace ignd {
 // synced, renamed. Throws FileError and leaves no temporary file behind.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// The whole content of a regular file. Throws FileError.
-std::string read_file(const std::filesystem::path& path);
+// The content of a regular file, or its first `most` bytes. Throws FileError.
+std::string read_file(const std::filesystem::path& path, std::size_t most = std::string::npos);
 
 }  // namespace ignd

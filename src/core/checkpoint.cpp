@@ -122,20 +122,23 @@ Checkpoint::Entry make_entry(std::uint32_t type, std::string_view bytes) {
   }
 }
 
-// Magic, version, size and checksum, in the order that gives the most helpful answer.
-void check_whole(std::string_view bytes, const Reader& reader) {
-  if (!bytes.starts_with(magic.substr(0, std::min(bytes.size(), magic.size()))) || bytes.empty()) {
+// Magic and version, from the first bytes alone: nobody waits for a large file that is something else.
+void check_header(std::string_view start, const Reader& reader) {
+  if (start.empty() || !start.starts_with(magic.substr(0, std::min(start.size(), magic.size())))) {
     reader.fail("is not an ignd checkpoint");
   }
-  if (bytes.size() < header_size + checksum_size) reader.fail("is truncated: it is shorter than a header");
+  if (start.size() < header_size) reader.fail("is truncated: it is shorter than a header");
   std::uint32_t version = 0;
-  std::memcpy(&version, bytes.data() + magic.size(), sizeof version);
+  std::memcpy(&version, start.data() + magic.size(), sizeof version);
   if (version != format_version) {
     reader.fail(fmt::format("has format version {}, but this program reads version {}", version, format_version));
   }
+}
+
+void check_size_and_checksum(std::string_view bytes, const Reader& reader) {
   std::uint64_t size = 0;
   std::memcpy(&size, bytes.data() + header_size - sizeof size, sizeof size);
-  if (size != bytes.size()) {
+  if (size != bytes.size() || size < header_size + checksum_size) {
     reader.fail(fmt::format("is {}: it has {} bytes and should have {}", bytes.size() < size ? "truncated" : "damaged",
                             bytes.size(), size));
   }
@@ -195,9 +198,12 @@ Stream Checkpoint::stream(std::string_view name) const {
 void Checkpoint::write(const std::filesystem::path& path) const { write_file_atomically(path, serialize(entries_)); }
 
 Checkpoint Checkpoint::read(const std::filesystem::path& path) {
+  const std::string start = read_file(path, header_size);
+  check_header(start, Reader(start, path));
   const std::string bytes = read_file(path);
   Reader reader(bytes, path);
-  check_whole(bytes, reader);
+  check_header(bytes, reader);
+  check_size_and_checksum(bytes, reader);
   reader.take(magic.size() + sizeof format_version);
   const auto entry_count = reader.number<std::uint32_t>();
   reader.take(sizeof(std::uint64_t));

@@ -9,7 +9,7 @@ namespace ignd {
 namespace {
 
 template <class T>
-std::size_t input_count(const Sensitivity<T>& j, const RowTable& table) {
+std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> tables) {
   std::size_t inputs = 0;
   for (const auto& block : j) {
     if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
@@ -17,7 +17,7 @@ std::size_t input_count(const Sensitivity<T>& j, const RowTable& table) {
     } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
       inputs = std::max(inputs, dense->j.size());
     } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
-      inputs = std::max(inputs, table.rows);
+      inputs = std::max(inputs, tables.front().rows);
     }
   }
   return inputs;
@@ -26,9 +26,10 @@ std::size_t input_count(const Sensitivity<T>& j, const RowTable& table) {
 }  // namespace
 
 template <class T>
-Metric<T>::Metric(const Sensitivity<T>& j, const RowTable& table)
-    : mean_square_(input_count(j, table)), seen_(mean_square_.size()), direction_(j) {
-  if (table.rows == 0) scaled_.resize(mean_square_.size());
+Metric<T>::Metric(const Sensitivity<T>& j, std::span<const RowTable> tables)
+    : mean_square_(input_count(j, tables)), seen_(mean_square_.size()), direction_(j) {
+  const bool sparse = !tables.empty() && tables.front().sparse;
+  if (!sparse) scaled_.resize(mean_square_.size());
 }
 
 template <class T>

@@ -17,7 +17,7 @@ template <class T>
 class Metric {
  public:
   // For the model whose trace this is: the blocks marked on_input say which weights it covers.
-  Metric(const Sensitivity<T>& j, const RowTable& table);
+  Metric(const Sensitivity<T>& j, std::span<const RowTable> tables);
 
   // Takes the sample's inputs into account and returns P j, valid until the next call.
   const Sensitivity<T>& direction(const Sensitivity<T>& j);

@@ -23,7 +23,6 @@ Model<T>::Model(std::size_t parameter_count) {
 template <class T>
 double Model<T>::predict(const Input<T>& x, Trace<T>& trace) const {
   check(x);
-  select_rows(x, trace);
   return forward(x, trace);
 }
 

@@ -9,22 +9,23 @@ namespace {
 
 template <class T>
 double product(const Outer<T>& a, const Outer<T>& b) {
-  return kernels::dot(a.u.data(), b.u.data(), a.u.size()) * kernels::dot(a.v.data(), b.v.data(), a.v.size());
+  return kernels::table<T>().dot(a.u.data(), b.u.data(), a.u.size()) *
+         kernels::table<T>().dot(a.v.data(), b.v.data(), a.v.size());
 }
 
 template <class T>
 double product(const Dense<T>& a, const Dense<T>& b) {
-  return kernels::dot(a.j.data(), b.j.data(), a.j.size());
+  return kernels::table<T>().dot(a.j.data(), b.j.data(), a.j.size());
 }
 
 template <class T>
 double product(const Rows<T>& a, const Rows<T>& b) {
   // The usual case, a sensitivity and its own direction, is one run over both.
-  if (a.index.data() == b.index.data()) return kernels::dot(a.rows.data(), b.rows.data(), a.rows.size());
+  if (a.index.data() == b.index.data()) return kernels::table<T>().dot(a.rows.data(), b.rows.data(), a.rows.size());
   double sum = 0;
   for (std::size_t i = 0, k = 0; i < a.index.size() && k < b.index.size();) {
     if (a.index[i] == b.index[k]) {
-      sum += kernels::dot(a.rows.data() + i * a.width, b.rows.data() + k * b.width, a.width);
+      sum += kernels::table<T>().dot(a.rows.data() + i * a.width, b.rows.data() + k * b.width, a.width);
       ++i, ++k;
     } else {
       a.index[i] < b.index[k] ? ++i : ++k;

@@ -6,9 +6,12 @@
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "kernels/flush_to_zero.hpp"
+#include "kernels/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +20,11 @@ namespace ignd {
 namespace {
 
 bool all_finite(const LossAt& l) { return std::isfinite(l.value) && std::isfinite(l.d1) && std::isfinite(l.d2); }
+
+// Only in float: double is for those who look at the last bit.
+struct Nothing {};
+template <class T>
+using Flush = std::conditional_t<std::is_same_v<T, float>, kernels::FlushToZero, Nothing>;
 
 // Runs `make` and keeps what it complains about, so that all faults of the options come in one message.
 template <class Make>
@@ -78,7 +86,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
                                  rule_->spec()));
   }
   const auto transform = collect_fault(faults, [&] { return make_transform<T>(options_.optimizer.transform); });
-  const typename Updater<T>::Options update{transform, options_.schedule, model.row_table(), options_.l2,
+  const typename Updater<T>::Options update{transform, options_.schedule, model.row_tables(), options_.l2,
                                             options_.average_from};
   if (transform != nullptr) {
     for (auto& fault : Updater<T>::faults(update)) faults.push_back(std::move(fault));
@@ -87,7 +95,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
 
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.metric == MetricKind::second_moment) {
-    metric_ = std::make_unique<Metric<T>>(trace_.j, model.row_table());
+    metric_ = std::make_unique<Metric<T>>(trace_.j, update.tables);
   }
 }
 
@@ -105,10 +113,9 @@ void Trainer<T>::check(const Sample<T>& sample) const {
         fmt::format("the sample's weight is {}, but must be between 0 and {}", sample.weight, largest_weight));
   }
   const auto& values = sample.x.values;
+  if (kernels::table<T>().all_finite(values.data(), values.size())) return;
   const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
-  if (bad != values.end()) {
-    throw BadSample(fmt::format("value {} of the sample is {}; the inputs must be finite", bad - values.begin(), *bad));
-  }
+  throw BadSample(fmt::format("value {} of the sample is {}; the inputs must be finite", bad - values.begin(), *bad));
 }
 
 template <class T>
@@ -126,10 +133,10 @@ StepInfo Trainer<T>::step(const Sample<T>& sample) {
   info.rate = options_.schedule.rate(t);
   if (status_ != StepStatus::learned) return end_run(info, status_);
   check(sample);
-  const std::span<T> w = model_.parameters();
 
-  model_.select_rows(sample.x, trace_);
-  updater_->catch_up(w, trace_.index, steps_);
+  updater_->begin(model_.parameters(), steps_);
+  trace_.reader = updater_->waits() ? updater_.get() : nullptr;
+  [[maybe_unused]] const Flush<T> flush;
   info.prediction = model_.forward(sample.x, trace_);
   if (!std::isfinite(info.prediction)) return end_run(info, StepStatus::output_not_finite);
 
@@ -165,7 +172,9 @@ StepInfo Trainer<T>::step(const Sample<T>& sample) {
                     t, info.rate, options_.l2));
   }
 
-  info.h = updater_->step(w, trace_.j, direction, trace_.index, step.coefficient, step.decay, {t, info.rate});
+  info.h =
+      updater_->finish(trace_.j, direction,
+                       {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = info.sensitivity});
   info.step = steps_ = t;
   return info;
 }
@@ -214,7 +223,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
     const std::string& here = std::get<std::string>(entry);
     const std::string& there = checkpoint.text(name);
     if (here != there)
-      differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
+      differences.push_back(fmt::format("its {} is '{}', not '{}'", name, printable(there, there.size()), here));
   }
   if (!differences.empty()) {
     throw FileError("the checkpoint belongs to another run: " + list_faults(differences));

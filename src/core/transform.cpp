@@ -1,7 +1,7 @@
 #include "ignd/transform.hpp"
 
 #include "core/spec.hpp"
-#include "kernels/update.hpp"
+#include "kernels/kernels.hpp"
 
 #include <cmath>
 #include <limits>
@@ -17,102 +17,56 @@ TransformState<T> Transform<T>::initial_state(std::size_t parameter_count) const
 
 namespace {
 
-// The constants of each transform. step(at) prepares what one step needs; what it does to a weight is in kernels.
+using kernels::Method;
 
-struct Plain {
-  std::vector<std::string> state_names() const { return {}; }
-  std::string spec() const { return "plain"; }
-  template <class T>
-  kernels::PlainStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha)};
-  }
+struct Constants {
+  Method method = Method::plain;
+  double beta1 = 0, beta2 = 0, eps = 0, decay = 0;
+  std::string spec = "plain";
+  std::vector<std::string> state_names = {};
 };
 
-struct Momentum {
-  double beta;
-  std::vector<std::string> state_names() const { return {"velocity"}; }
-  std::string spec() const { return fmt::format("momentum:beta={}", beta); }
-  template <class T>
-  kernels::MomentumStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha), static_cast<T>(beta)};
-  }
+// 1 / (1 - beta^t), Adam's correction, with beta^t brought along from one t to the next.
+class Correction {
+ public:
+  Correction(double beta, std::uint64_t t) : beta_(beta), power_(std::pow(beta, static_cast<double>(t))) {}
+  double operator()() const { return 1 / (1 - power_); }
+  void advance() { power_ *= beta_; }
+
+ private:
+  double beta_;
+  double power_;
 };
 
-struct Nesterov {
-  double beta;
-  std::vector<std::string> state_names() const { return {"velocity"}; }
-  std::string spec() const { return fmt::format("nesterov:beta={}", beta); }
-  template <class T>
-  kernels::NesterovStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha), static_cast<T>(beta)};
-  }
-};
-
-struct AdaGrad {
-  double eps;
-  std::vector<std::string> state_names() const { return {"sum-of-squares"}; }
-  std::string spec() const { return fmt::format("adagrad:eps={}", eps); }
-  template <class T>
-  kernels::AdaGradStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha), static_cast<T>(eps)};
-  }
-};
-
-struct RmsProp {
-  double rho, eps;
-  std::vector<std::string> state_names() const { return {"mean-square"}; }
-  std::string spec() const { return fmt::format("rmsprop:rho={},eps={}", rho, eps); }
-  template <class T>
-  kernels::RmsPropStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha), static_cast<T>(rho), static_cast<T>(eps)};
-  }
-};
-
-struct AdaDelta {
-  double rho, eps;
-  std::vector<std::string> state_names() const { return {"mean-square", "mean-square-step"}; }
-  std::string spec() const { return fmt::format("adadelta:rho={},eps={}", rho, eps); }
-  template <class T>
-  kernels::AdaDeltaStep<T> step(StepAt at) const {
-    return {static_cast<T>(at.alpha), static_cast<T>(rho), static_cast<T>(eps)};
-  }
-};
-
-struct Adam {
-  double beta1, beta2, eps;
-  double decay = 0;
-  bool decoupled = false;  // AdamW
-  std::vector<std::string> state_names() const { return {"first-moment", "second-moment"}; }
-  std::string spec() const {
-    const std::string common = fmt::format("beta1={},beta2={},eps={}", beta1, beta2, eps);
-    return decoupled ? fmt::format("adamw:{},decay={}", common, decay) : "adam:" + common;
-  }
-  template <class T>
-  kernels::AdamStep<T> step(StepAt at) const {
-    const auto correction = [&](double beta) { return 1 / (1 - std::pow(beta, static_cast<double>(at.t))); };
-    return {static_cast<T>(at.alpha),
-            static_cast<T>(beta1),
-            static_cast<T>(beta2),
-            static_cast<T>(eps),
-            static_cast<T>(correction(beta1)),
-            static_cast<T>(correction(beta2)),
-            static_cast<T>(decay)};
-  }
-};
-
-// Carries a transform's constants through the three forms of a block.
-template <class T, class Constants>
+// What each method does to a weight is in the kernels; this carries it through the three forms of a block and through
+// time.
+template <class T>
 class Coordinatewise final : public Transform<T> {
  public:
-  explicit Coordinatewise(Constants constants) : constants_(constants) {}
+  explicit Coordinatewise(Constants constants) : constants_(std::move(constants)) {}
 
-  std::vector<std::string> state_names() const override { return constants_.state_names(); }
-  std::string spec() const override { return constants_.spec(); }
-  bool drifts() const override { return Step::drifts; }
+  std::vector<std::string> state_names() const override { return constants_.state_names; }
+  std::string spec() const override { return constants_.spec; }
+  bool drifts() const override { return constants_.method != Method::plain && constants_.method != Method::adagrad; }
 
   double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j, const Sensitivity<T>& direction,
-               double c, double decay, StepAt at) const override {
-    const Update update{constants_.template step<T>(at), w, state, static_cast<T>(c), static_cast<T>(decay)};
+               const Step& step) const override {
+    if (constants_.method == Method::plain && step.decay == 0) {
+      const auto factor = static_cast<T>(-step.alpha * step.c);
+      for (const auto& any : direction) {
+        std::visit([&](const auto& block) { add(w.data() + block.offset, block, factor); }, any);
+      }
+      return -step.alpha * step.c * step.s;
+    }
+    const auto method = static_cast<std::size_t>(constants_.method);
+    const Update update{kernels::table<T>().update[method],
+                        kernels::table<T>().update_outer[method],
+                        constants_at(step.t, step.alpha),
+                        w.data(),
+                        state,
+                        static_cast<T>(step.c),
+                        static_cast<T>(step.decay),
+                        step.decay == 0 && (step.idle_rows_wait || !drifts())};
     double h = 0;
     for (std::size_t i = 0; i < j.size(); ++i) {
       h += std::visit([&]<class Form>(const Form& block) { return update(block, std::get<Form>(direction[i])); }, j[i]);
@@ -120,49 +74,176 @@ class Coordinatewise final : public Transform<T> {
     return h;
   }
 
-  void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count, StepAt at) const override {
-    kernels::idle(constants_.template step<T>(at), w.data() + offset, pointers(state, offset), count);
+  void sum_idle_steps(std::uint64_t first, std::uint64_t last, const Schedule& schedule,
+                      IdleSteps<T>& steps) const override {
+    const auto count = static_cast<double>(last - first + 1);
+    const Constants& c = constants_;
+    if (!drifts()) return;
+    steps.shrink[0] = static_cast<T>(std::pow(c.beta1, count));
+    steps.shrink[1] = static_cast<T>(std::pow(c.method == Method::adam ? c.beta2 : c.beta1, count));
+    if (c.method == Method::momentum || c.method == Method::nesterov) {
+      steps.from_state =
+          static_cast<T>(sum_of_rates(first, last, schedule) * (c.method == Method::nesterov ? c.beta1 : 1));
+    } else if (c.method == Method::adam) {
+      sum_adam(first, last, schedule, steps);
+    }
+    steps.stationary = schedule.is_constant_from(first) && corrections_are_one(first);
+  }
+
+  void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
+            const IdleSteps<T>& steps) const override {
+    const auto& kernel = kernels::table<T>();
+    const kernels::Weights<T> at = weights(w.data(), state, offset);
+    if (constants_.method == Method::adam) {
+      kernel.adam_idle({steps.factor,
+                        steps.root,
+                        {steps.series[0], steps.series[1], steps.series[2]},
+                        steps.eps,
+                        steps.keep,
+                        steps.shrink[0],
+                        steps.shrink[1]},
+                       at, count);
+      return;
+    }
+    if (steps.from_state != T{0}) kernel.add(at.w, at.a, count, -steps.from_state);
+    if (at.a != nullptr) kernel.shrink(at.a, count, steps.shrink[0]);
+    if (at.b != nullptr) kernel.shrink(at.b, count, steps.shrink[1]);
   }
 
  private:
-  using Step = decltype(std::declval<Constants>().template step<T>(StepAt{}));
+  static kernels::Weights<T> weights(T* w, TransformState<T>& state, std::size_t offset) {
+    return {w + offset, state.empty() ? nullptr : state[0].data() + offset,
+            state.size() < 2 ? nullptr : state[1].data() + offset};
+  }
 
-  static kernels::StatePointers<T, Step::slots> pointers(TransformState<T>& state, std::size_t offset) {
-    kernels::StatePointers<T, Step::slots> at;
-    for (std::size_t i = 0; i < Step::slots; ++i) at[i] = state[i].data() + offset;
-    return at;
+  kernels::StepConstants<T> constants_at(std::uint64_t t, double alpha) const {
+    const Constants& c = constants_;
+    kernels::StepConstants<T> step{
+        static_cast<T>(alpha),  static_cast<T>(c.beta1), static_cast<T>(c.beta2), static_cast<T>(c.eps), T{1}, T{1},
+        static_cast<T>(c.decay)};
+    if (c.method == Method::adam && !corrections_are_one(t)) {
+      step.correction1 = static_cast<T>(Correction(c.beta1, t)());
+      step.correction2 = static_cast<T>(Correction(c.beta2, t)());
+    }
+    return step;
+  }
+
+  // Whether beta^t is below rounding for both betas: t log(beta) < log(epsilon / 4), and log(beta) <= beta - 1.
+  bool corrections_are_one(std::uint64_t t) const {
+    if (constants_.method != Method::adam) return true;
+    constexpr double digits = std::numeric_limits<T>::digits + 2;
+    return static_cast<double>(t) * (1 - std::max(constants_.beta1, constants_.beta2)) > digits * 0.7;
+  }
+
+  // What a term is worth beside the first one when it can be left out, together with all that follow.
+  static constexpr double negligible = std::numeric_limits<T>::epsilon() * 1e-3;
+
+  // sum_i alpha_i beta^i, i = 1 for the first of the steps
+  double sum_of_rates(std::uint64_t first, std::uint64_t last, const Schedule& schedule) const {
+    double sum = 0;
+    double power = 1;
+    for (std::uint64_t t = first; t <= last && power > negligible * (1 - constants_.beta1); ++t) {
+      power *= constants_.beta1;
+      sum += schedule.rate(t) * power;
+    }
+    return sum;
+  }
+
+  void sum_adam(std::uint64_t first, std::uint64_t last, const Schedule& schedule, IdleSteps<T>& steps) const {
+    const Constants& c = constants_;
+    double kept = total_decay(first, last, schedule);
+    steps.keep = static_cast<T>(kept);
+    steps.eps = static_cast<T>(c.eps);
+    if (steps.stationary && steps.complete && c.decay == 0 && last - first >= steps.factor.size()) return;
+    Correction correction1(c.beta1, first);
+    Correction correction2(c.beta2, first);
+    steps.factor.clear();
+    steps.root.clear();
+    double series[3] = {};
+    double moment1 = 1;
+    double moment2 = 1;
+    const double ratio = c.beta1 / std::sqrt(c.beta2);
+    double share = 1;
+    std::uint64_t t = first;
+    for (; t <= last && share > negligible * (1 - ratio); ++t) {
+      const double alpha = schedule.rate(t);
+      moment1 *= c.beta1;
+      moment2 *= c.beta2;
+      share *= ratio;
+      kept /= 1 - alpha * c.decay;  // what the steps after this one leave of a change
+      const double factor = alpha * correction1() * moment1 * kept;
+      const double root = std::sqrt(correction2() * moment2);
+      steps.factor.push_back(static_cast<T>(factor));
+      steps.root.push_back(static_cast<T>(root));
+      double term = factor;
+      for (double& sum : series) sum += term /= root;
+      correction1.advance();
+      correction2.advance();
+    }
+    for (std::size_t n = 0; n < 3; ++n) steps.series[n] = static_cast<T>(series[n]);
+    steps.complete = t <= last;
+  }
+
+  // The product of 1 - alpha_t decay.
+  double total_decay(std::uint64_t first, std::uint64_t last, const Schedule& schedule) const {
+    if (constants_.decay == 0) return 1;
+    if (schedule.is_constant_from(first)) {
+      return std::pow(1 - schedule.rate(first) * constants_.decay, static_cast<double>(last - first + 1));
+    }
+    double product = 1;
+    for (std::uint64_t t = first; t <= last; ++t) product *= 1 - schedule.rate(t) * constants_.decay;
+    return product;
+  }
+
+  static void add(T* w, const Outer<T>& d, T factor) {
+    kernels::table<T>().add_outer(w, d.u.data(), d.active, d.v.data(), d.v.size(), factor);
+  }
+  static void add(T* w, const Dense<T>& d, T factor) { kernels::table<T>().add(w, d.j.data(), d.j.size(), factor); }
+  static void add(T* w, const Rows<T>& d, T factor) {
+    if (d.width == 1) {  // too short for a call each
+      kernels::table<T>().scatter_add(w, d.index.data(), d.rows.data(), d.index.size(), factor);
+      return;
+    }
+    for (std::size_t i = 0; i < d.index.size(); ++i) {
+      kernels::table<T>().add(w + d.index[i] * d.width, d.rows.data() + i * d.width, d.width, factor);
+    }
   }
 
   // One step at work on the blocks: j is the sensitivity, d the direction, equal but for a metric's factors.
   struct Update {
-    Step step;
-    std::span<T> w;
+    typename kernels::Table<T>::Update* kernel;
+    typename kernels::Table<T>::UpdateOuter* outer_kernel;
+    kernels::StepConstants<T> constants;
+    T* w;
     TransformState<T>& state;
     T c, decay;
+    bool active_only;
 
-    double run(std::size_t offset, std::span<const T> j, std::span<const T> d, T factor) const {
-      return kernels::update(step, w.data() + offset, pointers(state, offset), j.data(), d.data(), factor, decay,
-                             j.size());
+    double run(std::size_t offset, const T* j, const T* d, T factor, std::size_t n) const {
+      return kernel(constants, weights(w, state, offset), j, d, factor, decay, n);
     }
 
     double operator()(const Outer<T>& j, const Outer<T>& d) const {
+      const std::size_t columns = j.v.size();
+      if (active_only) {
+        return outer_kernel(constants, weights(w, state, j.offset), j.u.data(), d.u.data(), j.active, j.v.data(),
+                            columns, c, decay);
+      }
       double h = 0;
       for (std::size_t r = 0; r < j.u.size(); ++r) {
-        const T factor = c * d.u[r];
-        // An inactive input leaves its row alone, unless the transform or the objective moves it all the same.
-        if (factor == T{0} && decay == T{0} && !Step::drifts) continue;
-        h += static_cast<double>(j.u[r]) * run(j.offset + r * j.v.size(), j.v, d.v, factor);
+        h += static_cast<double>(j.u[r]) * run(j.offset + r * columns, j.v.data(), d.v.data(), c * d.u[r], columns);
       }
       return h;
     }
 
-    double operator()(const Dense<T>& j, const Dense<T>& d) const { return run(j.offset, j.j, d.j, c); }
+    double operator()(const Dense<T>& j, const Dense<T>& d) const {
+      return run(j.offset, j.j.data(), d.j.data(), c, j.j.size());
+    }
 
     double operator()(const Rows<T>& j, const Rows<T>& d) const {
       double h = 0;
       for (std::size_t i = 0; i < j.index.size(); ++i) {
-        h += run(j.offset + j.index[i] * j.width, j.rows.subspan(i * j.width, j.width),
-                 d.rows.subspan(i * j.width, j.width), c);
+        h += run(j.offset + j.index[i] * j.width, j.rows.data() + i * j.width, d.rows.data() + i * j.width, c, j.width);
       }
       return h;
     }
@@ -171,41 +252,56 @@ class Coordinatewise final : public Transform<T> {
   Constants constants_;
 };
 
-template <class T, class Constants>
-std::shared_ptr<const Transform<T>> make(Constants constants) {
-  return std::make_shared<Coordinatewise<T, Constants>>(constants);
-}
-
 constexpr double below_one = 1 - std::numeric_limits<double>::epsilon();
 constexpr double largest = std::numeric_limits<double>::max();
 
-Adam adam_constants(Spec& spec) {
+Constants adam_constants(Spec& spec) {
   const double beta1 = spec.number("beta1", 0.9, 0, below_one);
   const double beta2 = spec.number("beta2", 0.999, 0, below_one);
-  return {beta1, beta2, spec.number("eps", 1e-8, 0, largest)};
+  const double eps = spec.number("eps", 1e-8, 0, largest);
+  return {.method = Method::adam,
+          .beta1 = beta1,
+          .beta2 = beta2,
+          .eps = eps,
+          .spec = fmt::format("{}:beta1={},beta2={},eps={}", spec.name(), beta1, beta2, eps),
+          .state_names = {"first-moment", "second-moment"}};
 }
 
-template <class T>
-std::shared_ptr<const Transform<T>> from_spec(Spec& spec) {
+Constants constants_from(Spec& spec) {
   const std::string& name = spec.name();
-  if (name == "plain") return make<T>(Plain{});
-  if (name == "momentum") return make<T>(Momentum{spec.number("beta", 0.9, 0, below_one)});
-  if (name == "nesterov") return make<T>(Nesterov{spec.number("beta", 0.9, 0, below_one)});
-  if (name == "adagrad") return make<T>(AdaGrad{spec.number("eps", 1e-10, 0, largest)});
-  if (name == "rmsprop") {
-    const double rho = spec.number("rho", 0.9, 0, below_one);
-    return make<T>(RmsProp{rho, spec.number("eps", 1e-8, 0, largest)});
+  if (name == "plain") return {};
+  if (name == "momentum" || name == "nesterov") {
+    const double beta = spec.number("beta", 0.9, 0, below_one);
+    return {.method = name == "momentum" ? Method::momentum : Method::nesterov,
+            .beta1 = beta,
+            .spec = fmt::format("{}:beta={}", name, beta),
+            .state_names = {"velocity"}};
   }
-  if (name == "adadelta") {
-    const double rho = spec.number("rho", 0.95, 0, below_one);
-    return make<T>(AdaDelta{rho, spec.number("eps", 1e-6, 0, largest)});
+  if (name == "adagrad") {
+    const double eps = spec.number("eps", 1e-10, 0, largest);
+    return {.method = Method::adagrad,
+            .eps = eps,
+            .spec = fmt::format("adagrad:eps={}", eps),
+            .state_names = {"sum-of-squares"}};
   }
-  if (name == "adam") return make<T>(adam_constants(spec));
+  if (name == "rmsprop" || name == "adadelta") {
+    const bool rmsprop = name == "rmsprop";
+    const double rho = spec.number("rho", rmsprop ? 0.9 : 0.95, 0, below_one);
+    const double eps = spec.number("eps", rmsprop ? 1e-8 : 1e-6, 0, largest);
+    Constants constants{.method = rmsprop ? Method::rmsprop : Method::adadelta,
+                        .beta1 = rho,
+                        .eps = eps,
+                        .spec = fmt::format("{}:rho={},eps={}", name, rho, eps),
+                        .state_names = {"mean-square"}};
+    if (!rmsprop) constants.state_names.emplace_back("mean-square-step");
+    return constants;
+  }
+  if (name == "adam") return adam_constants(spec);
   if (name == "adamw") {
-    Adam adam = adam_constants(spec);
-    adam.decay = spec.number("decay", 0.01, 0, largest);
-    adam.decoupled = true;
-    return make<T>(adam);
+    Constants constants = adam_constants(spec);
+    constants.decay = spec.number("decay", 0.01, 0, largest);
+    constants.spec += fmt::format(",decay={}", constants.decay);
+    return constants;
   }
   spec.refuse_name(transform_names());
 }
@@ -219,9 +315,9 @@ std::vector<std::string> transform_names() {
 template <class T>
 std::shared_ptr<const Transform<T>> make_transform(std::string_view text) {
   Spec spec("transform", text);
-  auto transform = from_spec<T>(spec);
+  Constants constants = constants_from(spec);
   spec.finish();
-  return transform;
+  return std::make_shared<Coordinatewise<T>>(std::move(constants));
 }
 
 template class Transform<float>;

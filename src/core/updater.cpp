@@ -13,7 +13,9 @@ namespace ignd {
 
 template <class T>
 std::vector<std::string> Updater<T>::faults(const Options& options) {
-  if (options.table.rows == 0 || options.l2 == 0) return {};
+  const bool sparse =
+      std::any_of(options.tables.begin(), options.tables.end(), [](auto& table) { return table.sparse; });
+  if (!sparse || options.l2 == 0) return {};
   std::vector<std::string> found;
   const std::string spec = options.transform->spec();
   if (spec != "plain") {
@@ -33,60 +35,121 @@ template <class T>
 Updater<T>::Updater(Options options, std::size_t parameter_count)
     : options_(std::move(options)), state_(options_.transform->initial_state(parameter_count)) {
   const bool averages = options_.average_from != 0;
+  const bool drifts = options_.transform->drifts();
   if (averages) average_.resize(parameter_count);
-  if (options_.transform->drifts() || averages) row_stamp_.resize(options_.table.rows);
-  if (options_.l2 > 0) row_log_shrink_.resize(options_.table.rows);
+  for (const RowTable& table : options_.tables) {
+    Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
+    if (table.sparse ? drifts || averages : drifts && options_.l2 == 0 && !averages) rows.stamp.resize(table.rows);
+    if (table.sparse && options_.l2 > 0) rows.log_shrink.resize(table.rows);
+    waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
+    tables_.push_back(std::move(rows));
+  }
+  reads_.reserve(tables_.size());
+  if (!waits_) return;
+  // Room for as many terms as a sum of so many steps can have; a sum of Adam's has ended after the most.
+  constexpr std::size_t most_terms = 512;
+  for (std::size_t i = 0; i < cache_.size(); ++i) {
+    const std::size_t terms = i + 1 < cache_.size() ? i + 1 : most_terms;
+    cache_[i].steps.factor.reserve(terms);
+    cache_[i].steps.root.reserve(terms);
+  }
 }
 
 template <class T>
-void Updater<T>::average_range(std::span<const T> w, std::size_t offset, std::size_t count, std::uint64_t t) {
+void Updater<T>::average_range(std::size_t offset, std::size_t count, std::uint64_t t) {
+  const double share = 1 / static_cast<double>(t - options_.average_from + 1);
+  kernels::table<T>().average(average_.data() + offset, w_.data() + offset, count, static_cast<T>(share));
+}
+
+// All weights outside sparse tables, and the rows of those that this step has read.
+template <class T>
+void Updater<T>::average_all(std::uint64_t t) {
   if (average_.empty() || t < options_.average_from) return;
-  const double weight = 1 / static_cast<double>(t - options_.average_from + 1);
-  kernels::average(average_.data() + offset, w.data() + offset, count, weight);
+  std::size_t start = 0;
+  for (const Rows& rows : tables_) {
+    if (!rows.table.sparse) continue;
+    average_range(start, rows.table.offset - start, t);
+    start = rows.table.offset + rows.table.rows * rows.table.width;
+  }
+  average_range(start, w_.size() - start, t);
+  for (const Read& read : reads_) {
+    const RowTable& table = tables_[read.table].table;
+    if (!table.sparse) continue;
+    for (const std::uint32_t row : read.rows) average_range(table.offset + row * table.width, table.width, t);
+  }
 }
 
 template <class T>
-void Updater<T>::catch_up(std::span<T> w, std::span<const std::uint32_t> rows, std::uint64_t t) {
-  const std::size_t width = options_.table.width;
-  if (!row_stamp_.empty()) {
-    for (const std::uint32_t row : rows) {
-      for (std::uint64_t missed = row_stamp_[row] + 1; missed <= t; ++missed) {
-        options_.transform->idle(w, state_, row_offset(row), width, {missed, options_.schedule.rate(missed)});
-        average_range(w, row_offset(row), width, missed);
+const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t more = last - first;
+  CachedSteps& cached = cache_[std::min<std::uint64_t>(more, cache_.size() - 1)];
+  const bool same = cached.first == first && cached.last == last;
+  const bool as_good = cached.steps.stationary && cached.last - cached.first == more && cached.first <= first;
+  if (!same && !as_good) {
+    options_.transform->sum_idle_steps(first, last, options_.schedule, cached.steps);
+    cached.first = first;
+    cached.last = last;
+  }
+  return cached.steps;
+}
+
+template <class T>
+void Updater<T>::catch_up(Rows& rows, std::uint32_t row) {
+  const std::size_t width = rows.table.width;
+  const std::size_t offset = rows.table.offset + row * width;
+  if (!rows.stamp.empty() && rows.stamp[row] < t_) {
+    const std::uint64_t first = rows.stamp[row] + 1;
+    if (average_.empty()) {
+      options_.transform->idle(w_, state_, offset, width, idle_steps(first, t_));
+    } else {
+      for (std::uint64_t missed = first; missed <= t_; ++missed) {
+        options_.transform->idle(w_, state_, offset, width, idle_steps(missed, missed));
+        if (missed >= options_.average_from) average_range(offset, width, missed);
       }
-      row_stamp_[row] = t;
     }
+    rows.stamp[row] = t_;
   }
-  if (!row_log_shrink_.empty()) {
-    for (const std::uint32_t row : rows) {
-      kernels::shrink(w.data() + row_offset(row), width, std::exp(log_shrink_ - row_log_shrink_[row]));
-      row_log_shrink_[row] = log_shrink_;
-    }
+  if (!rows.log_shrink.empty()) {
+    const double factor = std::exp(log_shrink_ - rows.log_shrink[row]);
+    kernels::table<T>().shrink(w_.data() + offset, width, static_cast<T>(factor));
+    rows.log_shrink[row] = log_shrink_;
   }
+}
+
+template <class T>
+void Updater<T>::begin(std::span<T> w, std::uint64_t t) {
+  w_ = w;
+  t_ = t;
+  reads_.clear();
+}
+
+template <class T>
+void Updater<T>::about_to_read(std::size_t table, std::span<const std::uint32_t> rows) {
+  reads_.push_back({table, rows});
+  for (const std::uint32_t row : rows) catch_up(tables_[table], row);
 }
 
 template <class T>
 void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
-  for (std::uint32_t row = 0; row < options_.table.rows; ++row) catch_up(w, {&row, 1}, t);
+  begin(w, t);
+  for (Rows& rows : tables_) {
+    for (std::uint32_t row = 0; row < rows.table.rows; ++row) catch_up(rows, row);
+  }
 }
 
 template <class T>
-double Updater<T>::step(std::span<T> w, const Sensitivity<T>& j, const Sensitivity<T>& direction,
-                        std::span<const std::uint32_t> rows, double c, double decay, StepAt at) {
-  const double h = options_.transform->apply(w, state_, j, direction, c, decay, at);
-
-  const RowTable& table = options_.table;
-  const std::size_t table_end = table.offset + table.rows * table.width;
-  average_range(w, 0, table.offset, at.t);
-  average_range(w, table_end, w.size() - table_end, at.t);
-  for (const std::uint32_t row : rows) average_range(w, row_offset(row), table.width, at.t);
-
-  if (!row_stamp_.empty()) {
-    for (const std::uint32_t row : rows) row_stamp_[row] = at.t;
-  }
-  if (!row_log_shrink_.empty()) {
-    log_shrink_ += std::log1p(-at.alpha * decay);
-    for (const std::uint32_t row : rows) row_log_shrink_[row] = log_shrink_;
+double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, Step step) {
+  step.idle_rows_wait = waits_;
+  const double h = options_.transform->apply(w_, state_, j, direction, step);
+  average_all(step.t);
+  if (!waits_) return h;
+  log_shrink_ += std::log1p(-step.alpha * step.decay);
+  for (const Read& read : reads_) {
+    Rows& rows = tables_[read.table];
+    for (const std::uint32_t row : read.rows) {
+      if (!rows.stamp.empty()) rows.stamp[row] = step.t;
+      if (!rows.log_shrink.empty()) rows.log_shrink[row] = log_shrink_;
+    }
   }
   return h;
 }
@@ -96,8 +159,10 @@ void Updater<T>::save(Checkpoint& checkpoint) const {
   const auto names = options_.transform->state_names();
   for (std::size_t i = 0; i < names.size(); ++i) checkpoint.set("transform." + names[i], std::span<const T>(state_[i]));
   checkpoint.set("average", std::span<const T>(average_));
-  checkpoint.set("rows.stamp", std::span<const std::uint64_t>(row_stamp_));
-  checkpoint.set("rows.log-shrink", std::span<const double>(row_log_shrink_));
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    checkpoint.set(fmt::format("rows.{}.stamp", i), std::span<const std::uint64_t>(tables_[i].stamp));
+    checkpoint.set(fmt::format("rows.{}.log-shrink", i), std::span<const double>(tables_[i].log_shrink));
+  }
   checkpoint.set("log-shrink", std::span<const double>(&log_shrink_, 1));
 }
 
@@ -110,9 +175,13 @@ void Updater<T>::restore(const Checkpoint& checkpoint) {
   };
   for (std::size_t i = 0; i < names.size(); ++i) load("transform." + names[i], state_[i]);
   load("average", average_);
-  row_stamp_ = checkpoint.array<std::uint64_t>("rows.stamp", row_stamp_.size());
-  row_log_shrink_ = checkpoint.array<double>("rows.log-shrink", row_log_shrink_.size());
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    Rows& rows = tables_[i];
+    rows.stamp = checkpoint.array<std::uint64_t>(fmt::format("rows.{}.stamp", i), rows.stamp.size());
+    rows.log_shrink = checkpoint.array<double>(fmt::format("rows.{}.log-shrink", i), rows.log_shrink.size());
+  }
   log_shrink_ = checkpoint.array<double>("log-shrink", 1)[0];
+  for (CachedSteps& cached : cache_) cached.steps.stationary = false, cached.first = cached.last = 0;
 }
 
 template class Updater<float>;

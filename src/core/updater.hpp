@@ -4,6 +4,7 @@
 #include "ignd/schedule.hpp"
 #include "ignd/transform.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,14 +16,19 @@ namespace ignd {
 class Checkpoint;
 
 // Everything that grows with the parameters and changes with every step: the transform's state, the average of the
-// iterates, and for the rows of a row table, when each was last brought up to date. A copy is an independent run.
+// iterates, and for the rows of a table, when each was last brought up to date. A copy is an independent run.
+//
+// A row that nobody reads may have to move all the same. Two kinds of movement can be made up for when it is next read:
+// steps with g = 0 at known rates (from a time stamp per row), and the pure shrinking that plain steps with l2 are
+// (from the logarithm of the product of all factors so far). Dense layers wait for that only where nothing else looks
+// at every row at every step anyway (l2, averaging); sparse tables always.
 template <class T>
-class Updater {
+class Updater final : public RowReader {
  public:
   struct Options {
     std::shared_ptr<const Transform<T>> transform;
     Schedule schedule = Schedule::constant(0);
-    RowTable table;
+    std::vector<RowTable> tables;
     double l2 = 0;
     std::uint64_t average_from = 0;
   };
@@ -32,13 +38,17 @@ class Updater {
 
   Updater(Options options, std::size_t parameter_count);
 
-  // Gives the rows the values a dense run has after step t.
-  void catch_up(std::span<T> w, std::span<const std::uint32_t> rows, std::uint64_t t);
-  void catch_up_all(std::span<T> w, std::uint64_t t);
+  // Whether it has to be told which rows are read.
+  bool waits() const { return waits_; }
 
-  // One step along g = c * direction + decay * w; `rows` are those that j touches, and are up to date. Returns h.
-  double step(std::span<T> w, const Sensitivity<T>& j, const Sensitivity<T>& direction,
-              std::span<const std::uint32_t> rows, double c, double decay, StepAt at);
+  // A step consists of begin, the model's forward pass (which announces the rows it reads) and, unless the step is
+  // called off, finish: weights as after step t, then step t + 1. Returns h.
+  void begin(std::span<T> w, std::uint64_t t);
+  void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) override;
+  double finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, Step step);
+
+  // Gives all rows the values a dense run has after step t.
+  void catch_up_all(std::span<T> w, std::uint64_t t);
 
   const Transform<T>& transform() const { return *options_.transform; }
 
@@ -49,19 +59,39 @@ class Updater {
   void restore(const Checkpoint& checkpoint);
 
  private:
-  std::size_t row_offset(std::uint32_t row) const { return options_.table.offset + row * options_.table.width; }
-  void average_range(std::span<const T> w, std::size_t offset, std::size_t count, std::uint64_t t);
+  // What is known of a table's rows. The arrays are empty where there is nothing to make up for.
+  struct Rows {
+    RowTable table;
+    std::vector<std::uint64_t> stamp;
+    std::vector<double> log_shrink;
+  };
+  struct Read {
+    std::size_t table;
+    std::span<const std::uint32_t> rows;
+  };
+  struct CachedSteps {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    IdleSteps<T> steps;
+  };
+
+  const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
+  void catch_up(Rows& rows, std::uint32_t row);
+  void average_range(std::size_t offset, std::size_t count, std::uint64_t t);
+  void average_all(std::uint64_t t);
 
   Options options_;
   TransformState<T> state_;
   AlignedVector<T> average_;
-
-  // A row that nobody reads may have to move all the same. Two kinds of movement can be made up for later: steps with
-  // g = 0 at known rates (replayed from a time stamp), and the pure shrinking that plain steps with l2 are (from the
-  // logarithm of the product of all factors so far). The arrays are empty where there is nothing to make up for.
-  std::vector<std::uint64_t> row_stamp_;
-  std::vector<double> row_log_shrink_;
+  std::vector<Rows> tables_;
   double log_shrink_ = 0;
+  bool waits_ = false;
+
+  // Of the step under way.
+  std::span<T> w_;
+  std::uint64_t t_ = 0;
+  std::vector<Read> reads_;
+  std::array<CachedSteps, 32> cache_;  // by the number of steps, the last one for all longer runs
 };
 
 }  // namespace ignd

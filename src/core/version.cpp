@@ -14,6 +14,6 @@ const char* compiler() {
 #endif
 }
 
-const char* cpu_path() { return kernels::path(); }
+const char* cpu_path() { return kernels::table<float>().name; }
 
 }  // namespace ignd

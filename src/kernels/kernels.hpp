@@ -1,47 +1,114 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
-// The inner loops over plain arrays. Nothing outside this folder knows an instruction set; update.hpp beside this file
-// has the loops of the transforms. Sums that decide a step are kept in double and have a fixed order.
+// The inner loops over plain arrays. Nothing outside this folder knows an instruction set: one table of functions per
+// instruction set is compiled into the library, and the best that the machine has is used. scalar.cpp is the same in
+// plain loops, which every other table is tested against. Sums have a fixed order per table.
 namespace ignd::kernels {
 
-enum class Unit { relu, tanh, identity };
+// What a transform does to one weight w with state a, b under the direction g (w loses alpha times the last
+// expression):
+//   plain      g
+//   momentum   a = beta1 a + g;  a
+//   nesterov   a = beta1 a + g;  g + beta1 a
+//   adagrad    a = a + g^2;  g / (sqrt(a) + eps)
+//   rmsprop    a = beta1 a + (1 - beta1) g^2;  g / (sqrt(a) + eps)
+//   adadelta   a = beta1 a + (1 - beta1) g^2;  x = g sqrt((b + eps) / (a + eps));  b = beta1 b + (1 - beta1) x^2;  x
+//   adam       a = beta1 a + (1 - beta1) g;  b = beta2 b + (1 - beta2) g^2;
+//              correction1 a / (sqrt(correction2 b) + eps) + decay w
+enum class Method { plain, momentum, nesterov, adagrad, rmsprop, adadelta, adam };
+inline constexpr std::size_t method_count = 7;
 
-// sum_k a[k] b[k]
+// The constants of one step; a method looks only at those in its formula.
 template <class T>
-double dot(const T* a, const T* b, std::size_t n);
+struct StepConstants {
+  T alpha = 0, beta1 = 0, beta2 = 0, eps = 0, correction1 = 1, correction2 = 1, decay = 0;
+};
 
-// sum_k w[index[k]] x[k]
+// A run of weights and the same run of their state.
 template <class T>
-double gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_t n);
+struct Weights {
+  T* w = nullptr;
+  T* a = nullptr;
+  T* b = nullptr;
+};
 
-// out[c] = sum_r u[r] w[r][c]; a row whose input is zero is not read.
+// Rows of a matrix that have work to do, in increasing order.
+using Active = std::span<const std::uint32_t>;
+
+// What k steps with g = 0 add up to under adam: w = keep w - sum_i factor[i] a / (root[i] sqrt(b) + eps), followed by
+// a *= beta1^k and b *= beta2^k. Where eps is small beside root sqrt(b) the sum is expanded in eps, with
+// series[n] = sum_i factor[i] / root[i]^(n + 1), and costs one square root and one division however long it is.
 template <class T>
-void layer_forward(const T* w, const T* u, std::size_t rows, std::size_t columns, T* out);
+struct AdamIdle {
+  std::span<const T> factor, root;
+  std::array<T, 3> series{};
+  T eps = 0, keep = 1, beta1_k = 1, beta2_k = 1;
+};
 
-// out[r] = sum_c w[r][c] delta[c]
+// The size of eps / sqrt(b) below which three terms of the series are exact to rounding.
 template <class T>
-void layer_backward(const T* w, const T* delta, std::size_t rows, std::size_t columns, T* out);
+inline constexpr T series_limit = sizeof(T) == sizeof(float) ? T(1e-3) : T(1e-5);
 
-// a[k] = phi(a[k]). A NaN stays one.
+// The functions that append to an active list write up to this many entries beyond its end.
+inline constexpr std::size_t active_slack = 8;
+
 template <class T>
-void activate(Unit unit, T* a, std::size_t n);
+struct Table {
+  const char* name;
 
-// delta[k] *= phi'(z), told from the activation a = phi(z).
+  bool (*all_finite)(const T* a, std::size_t n);
+  // index[0] < index[1] < ... < limit
+  bool (*increasing_below)(const std::uint32_t* index, std::size_t n, std::uint32_t limit);
+  // sum_k a[k] b[k], in double
+  double (*dot)(const T* a, const T* b, std::size_t n);
+  // sum_k w[index[k]] x[k], in double
+  double (*gather_dot)(const T* w, const std::uint32_t* index, const T* x, std::size_t n);
+
+  // out[c] = sum over the active rows of u[r] w[r][c]
+  void (*layer_forward)(const T* w, const T* u, Active rows, std::size_t columns, T* out);
+  // out[r] = sum_c w[r][c] delta[c] for the active rows
+  void (*layer_backward)(const T* w, const T* delta, Active rows, std::size_t columns, T* out);
+  // Writes the k with a[k] != 0 to `active` and returns how many; relu cuts off what is below zero first. A NaN stays
+  // one, and is active.
+  std::size_t (*list_nonzero)(const T* a, std::size_t n, std::uint32_t* active);
+  std::size_t (*relu)(T* a, std::size_t n, std::uint32_t* active);
+  void (*tanh)(T* a, std::size_t n);                           // a[k] = tanh(a[k])
+  void (*tanh_backward)(const T* a, T* delta, std::size_t n);  // delta[k] *= 1 - a[k]^2
+
+  // w[index[k]] += factor x[k] for distinct indices
+  void (*scatter_add)(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor);
+  void (*add)(T* w, const T* d, std::size_t n, T factor);  // w[k] += factor d[k]
+  // w[r][c] += factor u[r] v[c] for the active rows
+  void (*add_outer)(T* w, const T* u, Active rows, const T* v, std::size_t columns, T factor);
+  void (*shrink)(T* w, std::size_t n, T factor);                 // w[k] *= factor
+  void (*average)(T* mean, const T* w, std::size_t n, T share);  // mean[k] += share (w[k] - mean[k])
+
+  // One step with g[k] = c d[k] + decay w[k]; returns sum_k j[k] dw[k].
+  using Update = double(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay,
+                        std::size_t n);
+  std::array<Update*, method_count> update;
+  // The same with j = uj[r] v[c] and d = ud[r] v[c] in the active rows of a matrix.
+  using UpdateOuter = double(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows,
+                             const T* v, std::size_t columns, T c, T decay);
+  std::array<UpdateOuter*, method_count> update_outer;
+  void (*adam_idle)(const AdamIdle<T>& idle, Weights<T> at, std::size_t n);
+};
+
+// The table in use on this machine.
 template <class T>
-void activate_backward(Unit unit, const T* a, T* delta, std::size_t n);
+const Table<T>& table();
 
-// mean[k] += weight * (w[k] - mean[k])
 template <class T>
-void average(T* mean, const T* w, std::size_t n, double weight);
+const Table<T>& scalar_table();
 
-// w[k] *= factor
+// Every table that this machine can run, the scalar one first.
 template <class T>
-void shrink(T* w, std::size_t n, double factor);
-
-// The name of the instruction set that serves the calls above on this machine.
-const char* path();
+std::vector<const Table<T>*> all_tables();
 
 }  // namespace ignd::kernels

@@ -1,10 +1,23 @@
-// The portable form of every kernel: plain loops, which any vectorised form must agree with.
+// The portable form of every kernel: plain loops, which the vectorised forms must agree with.
 #include "kernels/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace ignd::kernels {
+namespace {
+
+template <class T>
+bool all_finite(const T* a, std::size_t n) {
+  return std::all_of(a, a + n, [](T x) { return std::isfinite(x); });
+}
+
+bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t limit) {
+  for (std::size_t k = 0; k < n; ++k) {
+    if (index[k] >= limit || (k > 0 && index[k - 1] >= index[k])) return false;
+  }
+  return true;
+}
 
 template <class T>
 double dot(const T* a, const T* b, std::size_t n) {
@@ -21,67 +34,179 @@ double gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_
 }
 
 template <class T>
-void layer_forward(const T* w, const T* u, std::size_t rows, std::size_t columns, T* out) {
+void layer_forward(const T* w, const T* u, Active rows, std::size_t columns, T* out) {
   std::fill_n(out, columns, T{0});
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (u[r] == T{0}) continue;
-    const T* row = w + r * columns;
-    for (std::size_t c = 0; c < columns; ++c) out[c] += u[r] * row[c];
+  for (const std::uint32_t r : rows) {
+    for (std::size_t c = 0; c < columns; ++c) out[c] += u[r] * w[r * columns + c];
   }
 }
 
 template <class T>
-void layer_backward(const T* w, const T* delta, std::size_t rows, std::size_t columns, T* out) {
-  for (std::size_t r = 0; r < rows; ++r) {
-    const T* row = w + r * columns;
-    T sum = 0;
-    for (std::size_t c = 0; c < columns; ++c) sum += row[c] * delta[c];
-    out[r] = sum;
+void layer_backward(const T* w, const T* delta, Active rows, std::size_t columns, T* out) {
+  for (const std::uint32_t r : rows) {
+    out[r] = 0;
+    for (std::size_t c = 0; c < columns; ++c) out[r] += w[r * columns + c] * delta[c];
   }
 }
 
 template <class T>
-void activate(Unit unit, T* a, std::size_t n) {
-  if (unit == Unit::relu) {
-    for (std::size_t k = 0; k < n; ++k) a[k] = a[k] < T{0} ? T{0} : a[k];
-  } else if (unit == Unit::tanh) {
-    for (std::size_t k = 0; k < n; ++k) a[k] = std::tanh(a[k]);
+std::size_t list_nonzero(const T* a, std::size_t n, std::uint32_t* active) {
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (a[k] != T{0}) active[count++] = static_cast<std::uint32_t>(k);
   }
+  return count;
 }
 
 template <class T>
-void activate_backward(Unit unit, const T* a, T* delta, std::size_t n) {
-  if (unit == Unit::relu) {
-    for (std::size_t k = 0; k < n; ++k) delta[k] = a[k] > T{0} ? delta[k] : T{0};
-  } else if (unit == Unit::tanh) {
-    for (std::size_t k = 0; k < n; ++k) delta[k] *= T{1} - a[k] * a[k];
-  }
+std::size_t relu(T* a, std::size_t n, std::uint32_t* active) {
+  for (std::size_t k = 0; k < n; ++k) a[k] = a[k] < T{0} ? T{0} : a[k];
+  return list_nonzero(a, n, active);
 }
 
 template <class T>
-void average(T* mean, const T* w, std::size_t n, double weight) {
-  const T share = static_cast<T>(weight);
+void tanh(T* a, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) a[k] = std::tanh(a[k]);
+}
+
+template <class T>
+void tanh_backward(const T* a, T* delta, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) delta[k] *= T{1} - a[k] * a[k];
+}
+
+template <class T>
+void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
+  for (std::size_t k = 0; k < n; ++k) w[index[k]] += factor * x[k];
+}
+
+template <class T>
+void add(T* w, const T* d, std::size_t n, T factor) {
+  for (std::size_t k = 0; k < n; ++k) w[k] += factor * d[k];
+}
+
+template <class T>
+void add_outer(T* w, const T* u, Active rows, const T* v, std::size_t columns, T factor) {
+  for (const std::uint32_t r : rows) add(w + r * columns, v, columns, factor * u[r]);
+}
+
+template <class T>
+void shrink(T* w, std::size_t n, T factor) {
+  for (std::size_t k = 0; k < n; ++k) w[k] *= factor;
+}
+
+template <class T>
+void average(T* mean, const T* w, std::size_t n, T share) {
   for (std::size_t k = 0; k < n; ++k) mean[k] += share * (w[k] - mean[k]);
 }
 
-template <class T>
-void shrink(T* w, std::size_t n, double factor) {
-  for (std::size_t k = 0; k < n; ++k) w[k] *= static_cast<T>(factor);
+// The formulas of the header, for one weight; a method without state never looks at a and b.
+template <Method method, class T>
+T transformed(const StepConstants<T>& step, T g, T w, T& a, T& b) {
+  const T mixed = T{1} - step.beta1;
+  switch (method) {
+    case Method::plain:
+      return g;
+    case Method::momentum:
+      return a = step.beta1 * a + g;
+    case Method::nesterov:
+      a = step.beta1 * a + g;
+      return g + step.beta1 * a;
+    case Method::adagrad:
+      a += g * g;
+      return g / (std::sqrt(a) + step.eps);
+    case Method::rmsprop:
+      a = step.beta1 * a + mixed * g * g;
+      return g / (std::sqrt(a) + step.eps);
+    case Method::adadelta: {
+      a = step.beta1 * a + mixed * g * g;
+      const T x = g * std::sqrt((b + step.eps) / (a + step.eps));
+      b = step.beta1 * b + mixed * x * x;
+      return x;
+    }
+    case Method::adam:
+      a = step.beta1 * a + mixed * g;
+      b = step.beta2 * b + (T{1} - step.beta2) * g * g;
+      return step.correction1 * a / (std::sqrt(step.correction2 * b) + step.eps) + step.decay * w;
+  }
 }
 
-const char* path() { return "scalar"; }
+template <Method method, class T>
+double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
+  double h = 0;
+  T none = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    T& a = at.a == nullptr ? none : at.a[k];
+    T& b = at.b == nullptr ? none : at.b[k];
+    const T change = -step.alpha * transformed<method>(step, c * d[k] + decay * at.w[k], at.w[k], a, b);
+    at.w[k] += change;
+    h += static_cast<double>(j[k]) * static_cast<double>(change);
+  }
+  return h;
+}
 
-#define IGND_INSTANTIATE(T)                                                          \
-  template double dot(const T*, const T*, std::size_t);                              \
-  template double gather_dot(const T*, const std::uint32_t*, const T*, std::size_t); \
-  template void layer_forward(const T*, const T*, std::size_t, std::size_t, T*);     \
-  template void layer_backward(const T*, const T*, std::size_t, std::size_t, T*);    \
-  template void activate(Unit, T*, std::size_t);                                     \
-  template void activate_backward(Unit, const T*, T*, std::size_t);                  \
-  template void average(T*, const T*, std::size_t, double);                          \
-  template void shrink(T*, std::size_t, double);
-IGND_INSTANTIATE(float)
-IGND_INSTANTIATE(double)
-#undef IGND_INSTANTIATE
+template <Method method, class T>
+double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows, const T* v,
+                    std::size_t columns, T c, T decay) {
+  double h = 0;
+  for (const std::uint32_t r : rows) {
+    const std::size_t k = r * columns;
+    const Weights<T> row{at.w + k, at.a == nullptr ? nullptr : at.a + k, at.b == nullptr ? nullptr : at.b + k};
+    h += static_cast<double>(uj[r]) * update<method>(step, row, v, v, c * ud[r], decay, columns);
+  }
+  return h;
+}
+
+template <class T>
+void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    const T root_b = std::sqrt(at.b[k]);
+    T sum = 0;
+    for (std::size_t i = 0; i < idle.factor.size(); ++i) sum += idle.factor[i] / (idle.root[i] * root_b + idle.eps);
+    at.w[k] = idle.keep * at.w[k] - (at.a[k] == T{0} ? T{0} : at.a[k] * sum);
+    at.a[k] *= idle.beta1_k;
+    at.b[k] *= idle.beta2_k;
+  }
+}
+
+template <class T>
+constexpr Table<T> make_table() {
+  return {"scalar",
+          all_finite,
+          increasing_below,
+          dot,
+          gather_dot,
+          layer_forward,
+          layer_backward,
+          list_nonzero,
+          relu,
+          tanh,
+          tanh_backward,
+          scatter_add,
+          add,
+          add_outer,
+          shrink,
+          average,
+          {update<Method::plain>, update<Method::momentum>, update<Method::nesterov>, update<Method::adagrad>,
+           update<Method::rmsprop>, update<Method::adadelta>, update<Method::adam>},
+          {update_outer<Method::plain>, update_outer<Method::momentum>, update_outer<Method::nesterov>,
+           update_outer<Method::adagrad>, update_outer<Method::rmsprop>, update_outer<Method::adadelta>,
+           update_outer<Method::adam>},
+          adam_idle};
+}
+
+constexpr Table<float> float_table = make_table<float>();
+constexpr Table<double> double_table = make_table<double>();
+
+}  // namespace
+
+template <>
+const Table<float>& scalar_table() {
+  return float_table;
+}
+
+template <>
+const Table<double>& scalar_table() {
+  return double_table;
+}
 
 }  // namespace ignd::kernels

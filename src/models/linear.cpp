@@ -37,7 +37,7 @@ void Linear<T>::prepare(Trace<T>& trace) const {
 template <class T>
 double Linear<T>::forward(const Input<T>& x, Trace<T>& /*trace*/) const {
   const auto w = this->parameters();
-  const double f = kernels::dot(w.data(), x.values.data(), features_);
+  const double f = kernels::table<T>().dot(w.data(), x.values.data(), features_);
   return bias_ ? f + static_cast<double>(w[features_]) : f;
 }
 

@@ -5,6 +5,7 @@
 #include "models/activation.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,18 +13,6 @@
 
 namespace ignd {
 namespace {
-
-kernels::Unit unit(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return kernels::Unit::relu;
-    case Activation::tanh:
-      return kernels::Unit::tanh;
-    case Activation::identity:
-      return kernels::Unit::identity;
-  }
-  throw InvalidArgument("unknown activation");
-}
 
 // (inputs + 1) * outputs over all layers, refused before it can overflow.
 std::size_t count_weights(const std::vector<std::size_t>& widths) {
@@ -49,10 +38,11 @@ Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
   for (std::size_t l = 0; l < widths_.size(); ++l) {
     const std::size_t inputs = widths_[l];
     const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : 1;
-    layers_.push_back({inputs + 1, outputs, weights, scratch_size_, scratch_size_ + inputs + 1});
+    layers_.push_back({inputs + 1, outputs, weights, scratch_size_, scratch_size_ + inputs + 1, index_size_});
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
     scratch_size_ += inputs + 1 + outputs;
+    index_size_ += inputs + 1 + kernels::active_slack;
   }
 }
 
@@ -67,44 +57,100 @@ void Mlp<T>::check(const Input<T>& x) const {
 }
 
 template <class T>
+std::vector<RowTable> Mlp<T>::row_tables() const {
+  std::vector<RowTable> tables;
+  for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
+    tables.push_back({layers_[l].weights, layers_[l].rows, layers_[l].columns});
+  }
+  return tables;
+}
+
+template <class T>
 void Mlp<T>::prepare(Trace<T>& trace) const {
-  trace.index.clear();
   trace.scratch.assign(scratch_size_, T{0});
+  trace.index.assign(index_size_, 0);
+  for (const Layer& layer : layers_) {
+    std::iota(trace.index.begin() + static_cast<std::ptrdiff_t>(layer.active),
+              trace.index.begin() + static_cast<std::ptrdiff_t>(layer.active + layer.rows), 0U);
+  }
+  trace.order.assign(layers_.size(), 0);
   trace.j.clear();
   const std::span<T> scratch = trace.scratch;
-  for (const Layer& layer : layers_) {
-    scratch[layer.inputs + layer.rows - 1] = 1;  // the bias's input
-    trace.j.push_back(Outer<T>{layer.weights, scratch.subspan(layer.inputs, layer.rows),
-                               scratch.subspan(layer.deltas, layer.columns), &layer == &layers_.front()});
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    const auto inputs = scratch.subspan(layer.inputs, layer.rows);
+    inputs.back() = 1;  // the bias's input
+    if (l + 1 < layers_.size()) {
+      const auto deltas = scratch.subspan(layer.deltas, layer.columns);
+      trace.j.push_back(Outer<T>{layer.weights, inputs, deltas, {}, l == 0});
+    } else {
+      trace.j.push_back(Dense<T>{layer.weights, inputs, l == 0});  // a single unit, whose delta is 1
+    }
   }
-  scratch[layers_.back().deltas] = 1;  // df/df
+}
+
+// Activates a layer's inputs and lists those that take part: all but the zeros, where a zero input stops what comes
+// back as well. Units of other kinds pass a delta on whatever their value; prepare() has listed them all.
+template <class T>
+void Mlp<T>::activate(std::size_t l, Trace<T>& trace) const {
+  const auto& kernel = kernels::table<T>();
+  const Layer& layer = layers_[l];
+  T* inputs = trace.scratch.data() + layer.inputs;
+  std::uint32_t* active = trace.index.data() + layer.active;
+  std::size_t count = layer.rows - 1;
+  if (l == 0) {
+    count = kernel.list_nonzero(inputs, count, active);
+  } else if (activation_ == Activation::relu) {
+    count = kernel.relu(inputs, count, active);
+  } else if (activation_ == Activation::tanh) {
+    kernel.tanh(inputs, count);
+  }
+  active[count] = static_cast<std::uint32_t>(layer.rows - 1);  // the bias
+  trace.order[l] = count;
+}
+
+// The active inputs of a layer; its bias, which is always active, comes last and passes nothing back.
+template <class T>
+std::span<const std::uint32_t> Mlp<T>::active(std::size_t l, const Trace<T>& trace, bool with_bias) const {
+  return {trace.index.data() + layers_[l].active, trace.order[l] + (with_bias ? 1 : 0)};
 }
 
 template <class T>
 double Mlp<T>::forward(const Input<T>& x, Trace<T>& trace) const {
+  const auto& kernel = kernels::table<T>();
   const T* w = this->parameters().data();
   T* scratch = trace.scratch.data();
   std::copy(x.values.begin(), x.values.end(), scratch);
+  activate(0, trace);
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
-    T* out = scratch + layers_[l + 1].inputs;
-    kernels::layer_forward(w + layer.weights, scratch + layer.inputs, layer.rows, layer.columns, out);
-    kernels::activate(unit(activation_), out, layer.columns);
+    const auto rows = active(l, trace, true);
+    std::get<Outer<T>>(trace.j[l]).active = rows;
+    trace.about_to_read(l, rows);
+    kernel.layer_forward(w + layer.weights, scratch + layer.inputs, rows, layer.columns,
+                         scratch + layers_[l + 1].inputs);
+    activate(l + 1, trace);
   }
   const Layer& last = layers_.back();
-  return kernels::dot(w + last.weights, scratch + last.inputs, last.rows);
+  return kernel.dot(w + last.weights, scratch + last.inputs, last.rows);
 }
 
 template <class T>
 void Mlp<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& trace) const {
+  const auto& kernel = kernels::table<T>();
   const T* w = this->parameters().data();
   T* scratch = trace.scratch.data();
   for (std::size_t l = layers_.size() - 1; l > 0; --l) {
     const Layer& layer = layers_[l];
+    const auto units = active(l, trace, false);
     T* below = scratch + layers_[l - 1].deltas;
-    const std::size_t units = layer.rows - 1;  // the bias passes nothing on
-    kernels::layer_backward(w + layer.weights, scratch + layer.deltas, units, layer.columns, below);
-    kernels::activate_backward(unit(activation_), scratch + layer.inputs, below, units);
+    std::fill_n(below, layer.rows - 1, T{0});
+    if (l + 1 == layers_.size()) {
+      for (const std::uint32_t k : units) below[k] = w[layer.weights + k];
+    } else {
+      kernel.layer_backward(w + layer.weights, scratch + layer.deltas, units, layer.columns, below);
+    }
+    if (activation_ == Activation::tanh) kernel.tanh_backward(scratch + layer.inputs, below, layer.rows - 1);
   }
 }
 

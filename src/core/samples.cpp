@@ -1,0 +1,51 @@
+#include "ignd/samples.hpp"
+
+#include "ignd/error.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// How many samples ahead a fetch is asked for: a step takes longer than a line takes to arrive from memory.
+constexpr std::size_t fetch_ahead = 2;
+
+}  // namespace
+
+template <class T>
+Samples<T>::Samples(std::size_t features)
+    : features_(features),
+      stride_((2 * sizeof(double) + features * sizeof(T) + alignment - 1) / alignment * alignment) {}
+
+template <class T>
+void Samples<T>::add(std::span<const T> values, double y, double weight) {
+  if (values.size() != features_) {
+    throw BadSample(fmt::format("the sample has {} features instead of {}", values.size(), features_));
+  }
+  bytes_.resize(bytes_.size() + stride_);
+  std::byte* record = bytes_.data() + size_ * stride_;
+  std::memcpy(record, &y, sizeof y);
+  std::memcpy(record + sizeof y, &weight, sizeof weight);
+  if (features_ > 0) std::memcpy(record + 2 * sizeof(double), values.data(), values.size_bytes());
+  ++size_;
+}
+
+template <class T>
+StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
+  StepInfo last;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
+    last = trainer.step(samples[order[k]]);
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
+template class Samples<float>;
+template class Samples<double>;
+template StepInfo learn(Trainer<float>&, const Samples<float>&, std::span<const std::uint32_t>);
+template StepInfo learn(Trainer<double>&, const Samples<double>&, std::span<const std::uint32_t>);
+
+}  // namespace ignd

@@ -1,0 +1,535 @@
+// The kernels with vectors of whatever width the machine has. This file is compiled once per instruction set (Highway's
+// foreach_target.h includes it again and again); only the part behind HWY_ONCE is compiled a single time.
+#include "kernels/kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+// (kept apart so that the order stays)
+#include <hwy/highway.h>
+
+#ifndef IGND_KERNELS_SIMD_ONCE
+#define IGND_KERNELS_SIMD_ONCE
+namespace ignd::kernels {
+
+// compact[mask] lists the positions of the bits that are set in mask.
+struct CompactTable {
+  std::uint8_t at[256][8] = {};
+  constexpr CompactTable() {
+    for (unsigned mask = 0; mask < 256; ++mask) {
+      unsigned count = 0;
+      for (std::uint8_t bit = 0; bit < 8; ++bit) {
+        if ((mask >> bit & 1U) != 0) at[mask][count++] = bit;
+      }
+    }
+  }
+};
+inline constexpr CompactTable compact;
+
+}  // namespace ignd::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace ignd::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// body(d, k) for k = 0, lanes, 2 lanes, ... with whole vectors d, then for the rest one by one. The same operations on
+// one lane give the same bits as on many, so that it does not matter where a vector ends.
+template <class T, class Body>
+HWY_INLINE void for_each_vector(std::size_t n, Body body) {
+  const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 1> one;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t k = 0;
+  for (; k + lanes <= n; k += lanes) body(d, k);
+  for (; k < n; ++k) body(one, k);
+}
+
+template <class D, class V>
+HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, V v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
+
+template <class T>
+bool all_finite(const T* a, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t k = 0;
+  for (; k + lanes <= n; k += lanes) {
+    if (!hn::AllTrue(d, hn::IsFinite(hn::LoadU(d, a + k)))) return false;
+  }
+  for (; k < n; ++k) {
+    if (!std::isfinite(a[k])) return false;
+  }
+  return true;
+}
+
+bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t limit) {
+  if (n == 0) return true;
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t k = 0;
+  for (; k + lanes < n; k += lanes) {
+    // Without a comparison of unsigned numbers: a < b is max(a + 1, b) = b, and nothing overflows below the limit.
+    const auto next = hn::LoadU(d, index + k + 1);
+    if (!hn::AllTrue(d, hn::Eq(hn::Max(hn::Add(hn::LoadU(d, index + k), hn::Set(d, 1U)), next), next))) return false;
+  }
+  for (; k + 1 < n; ++k) {
+    if (index[k] >= index[k + 1]) return false;
+  }
+  return index[n - 1] < limit;
+}
+
+// Sums in double. Four of them side by side, so that an addition need not wait for the one before.
+HWY_INLINE double dot_of(const double* a, const double* b, std::size_t n) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+  std::size_t k = 0;
+  for (; k + 4 * lanes <= n; k += 4 * lanes) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
+    s1 = hn::MulAdd(hn::LoadU(d, a + k + lanes), hn::LoadU(d, b + k + lanes), s1);
+    s2 = hn::MulAdd(hn::LoadU(d, a + k + 2 * lanes), hn::LoadU(d, b + k + 2 * lanes), s2);
+    s3 = hn::MulAdd(hn::LoadU(d, a + k + 3 * lanes), hn::LoadU(d, b + k + 3 * lanes), s3);
+  }
+  for (; k + lanes <= n; k += lanes) s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
+  double sum = sum_of_lanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+  for (; k < n; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+HWY_INLINE double dot_of(const float* a, const float* b, std::size_t n) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> half;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto load = [&](const float* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(half, from)); };
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d);
+  std::size_t k = 0;
+  for (; k + 2 * lanes <= n; k += 2 * lanes) {
+    s0 = hn::MulAdd(load(a + k), load(b + k), s0);
+    s1 = hn::MulAdd(load(a + k + lanes), load(b + k + lanes), s1);
+  }
+  for (; k + lanes <= n; k += lanes) s0 = hn::MulAdd(load(a + k), load(b + k), s0);
+  double sum = sum_of_lanes(d, hn::Add(s0, s1));
+  for (; k < n; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
+  return sum;
+}
+
+template <class T>
+double dot(const T* a, const T* b, std::size_t n) {
+  return dot_of(a, b, n);
+}
+
+template <class T>
+double gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_t n) {
+  double sums[4] = {};
+  std::size_t k = 0;
+  const auto term = [&](std::size_t i) { return static_cast<double>(w[index[i]]) * static_cast<double>(x[i]); };
+  for (; k + 4 <= n; k += 4) {
+    for (std::size_t i = 0; i < 4; ++i) sums[i] += term(k + i);
+  }
+  for (; k < n; ++k) sums[0] += term(k);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// body(integral_constant<0>) ... body(integral_constant<count - 1>): unrolled where it is written, so that arrays of
+// vectors stay in registers.
+template <std::size_t count, class Body>
+HWY_INLINE void unrolled(Body body) {
+  [&]<std::size_t... k>(std::index_sequence<k...>) HWY_ATTR { (body(std::integral_constant<std::size_t, k>{}), ...); }
+  (std::make_index_sequence<count>{});
+}
+
+// `tile` vectors of outputs at once, two rows at a time: enough sums side by side to keep the multipliers busy.
+template <std::size_t tile, class D, class T = hn::TFromD<D>>
+HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size_t columns, T* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D> even[tile], odd[tile];
+  unrolled<tile>([&](auto k) HWY_ATTR { even[k] = odd[k] = hn::Zero(d); });
+  const std::uint32_t* r = rows.data();
+  const std::uint32_t* end = r + rows.size();
+  for (; r + 2 <= end; r += 2) {
+    const T* row0 = w + r[0] * columns;
+    const T* row1 = w + r[1] * columns;
+    const auto u0 = hn::Set(d, u[r[0]]);
+    const auto u1 = hn::Set(d, u[r[1]]);
+    unrolled<tile>([&](auto k) HWY_ATTR {
+      even[k] = hn::MulAdd(u0, hn::LoadU(d, row0 + k * lanes), even[k]);
+      odd[k] = hn::MulAdd(u1, hn::LoadU(d, row1 + k * lanes), odd[k]);
+    });
+  }
+  if (r < end) {
+    const T* row = w + r[0] * columns;
+    const auto u0 = hn::Set(d, u[r[0]]);
+    unrolled<tile>([&](auto k) HWY_ATTR { even[k] = hn::MulAdd(u0, hn::LoadU(d, row + k * lanes), even[k]); });
+  }
+  unrolled<tile>([&](auto k) HWY_ATTR { hn::StoreU(hn::Add(even[k], odd[k]), d, out + k * lanes); });
+}
+
+template <class T>
+void layer_forward(const T* w, const T* u, Active rows, std::size_t columns, T* out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t c = 0;
+  for (; c + 8 * lanes <= columns; c += 8 * lanes) forward_tile<8>(d, w + c, u, rows, columns, out + c);
+  for (; c + 4 * lanes <= columns; c += 4 * lanes) forward_tile<4>(d, w + c, u, rows, columns, out + c);
+  for (; c + 2 * lanes <= columns; c += 2 * lanes) forward_tile<2>(d, w + c, u, rows, columns, out + c);
+  for (; c + lanes <= columns; c += lanes) forward_tile<1>(d, w + c, u, rows, columns, out + c);
+  for (; c < columns; ++c) forward_tile<1>(hn::CappedTag<T, 1>{}, w + c, u, rows, columns, out + c);
+}
+
+// Calls body with the number of whole vectors in a row as a constant, where that is a usual one, and with 0 otherwise.
+template <class T, class Body>
+HWY_INLINE void with_vectors_per_row(std::size_t columns, Body body) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>{});
+  const std::size_t vectors = columns % lanes == 0 ? columns / lanes : 0;
+  switch (vectors) {
+    case 1:
+      return body(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return body(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return body(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return body(std::integral_constant<std::size_t, 8>{});
+    default:
+      return body(std::integral_constant<std::size_t, 0>{});
+  }
+}
+
+template <std::size_t vectors, class T>
+HWY_INLINE void backward_rows(const T* w, const T* delta, Active rows, std::size_t columns, T* out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  if constexpr (vectors > 0) {
+    hn::Vec<decltype(d)> kept[vectors];
+    unrolled<vectors>([&](auto k) HWY_ATTR { kept[k] = hn::LoadU(d, delta + k * lanes); });
+    for (const std::uint32_t r : rows) {
+      const T* row = w + r * columns;
+      auto sum = hn::Mul(kept[0], hn::LoadU(d, row));
+      unrolled<vectors - 1>([&](auto k)
+                                HWY_ATTR { sum = hn::MulAdd(kept[k + 1], hn::LoadU(d, row + (k + 1) * lanes), sum); });
+      out[r] = sum_of_lanes(d, sum);
+    }
+  } else {
+    for (const std::uint32_t r : rows) {
+      const T* row = w + r * columns;
+      auto sum = hn::Zero(d);
+      std::size_t c = 0;
+      for (; c + lanes <= columns; c += lanes) sum = hn::MulAdd(hn::LoadU(d, row + c), hn::LoadU(d, delta + c), sum);
+      T rest = 0;
+      for (; c < columns; ++c) rest += row[c] * delta[c];
+      out[r] = sum_of_lanes(d, sum) + rest;
+    }
+  }
+}
+
+template <class T>
+void layer_backward(const T* w, const T* delta, Active rows, std::size_t columns, T* out) {
+  with_vectors_per_row<T>(
+      columns, [&](auto vectors) HWY_ATTR { backward_rows<decltype(vectors)::value>(w, delta, rows, columns, out); });
+}
+
+// Stores map(a[k]) to out[k] and appends the positions that are not zero to `active`, eight at a time.
+template <class T, class Map>
+HWY_INLINE std::size_t map_and_list(const T* a, T* out, std::size_t n, std::uint32_t* active, Map map) {
+  const hn::CappedTag<T, 8> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t count = 0;
+  std::size_t k = 0;
+  for (; k + 8 <= n; k += 8) {
+    unsigned mask = 0;
+    for (std::size_t i = 0; i < 8; i += lanes) {
+      const auto mapped = map(d, hn::LoadU(d, a + k + i));
+      if (out != nullptr) hn::StoreU(mapped, d, out + k + i);
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(d, hn::Not(hn::Eq(mapped, hn::Zero(d))), bits);  // a NaN does not equal zero either
+      mask |= static_cast<unsigned>(bits[0]) << i;
+    }
+    for (std::size_t i = 0; i < 8; ++i) active[count + i] = static_cast<std::uint32_t>(k) + compact.at[mask][i];
+    count += static_cast<std::size_t>(std::popcount(mask));
+  }
+  const hn::CappedTag<T, 1> one;
+  for (; k < n; ++k) {
+    const auto mapped = map(one, hn::LoadU(one, a + k));
+    if (out != nullptr) hn::StoreU(mapped, one, out + k);
+    active[count] = static_cast<std::uint32_t>(k);
+    count += hn::GetLane(mapped) != T{0} ? 1 : 0;
+  }
+  return count;
+}
+
+template <class T>
+std::size_t list_nonzero(const T* a, std::size_t n, std::uint32_t* active) {
+  return map_and_list<T>(a, nullptr, n, active, [](auto /*d*/, auto x) HWY_ATTR { return x; });
+}
+
+template <class T>
+std::size_t relu(T* a, std::size_t n, std::uint32_t* active) {
+  return map_and_list(a, a, n, active,
+                      [](auto d, auto x) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x); });
+}
+
+template <class T>
+void tanh(T* a, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) a[k] = std::tanh(a[k]);
+}
+
+template <class T>
+void tanh_backward(const T* a, T* delta, std::size_t n) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    const auto at = hn::LoadU(d, a + k);
+    hn::StoreU(hn::Mul(hn::LoadU(d, delta + k), hn::NegMulAdd(at, at, hn::Set(d, T{1}))), d, delta + k);
+  });
+}
+
+template <class T>
+void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
+  for (std::size_t k = 0; k < n; ++k) w[index[k]] = std::fma(factor, x[k], w[index[k]]);
+}
+
+template <class T>
+void add(T* w, const T* d, std::size_t n, T factor) {
+  for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
+    hn::StoreU(hn::MulAdd(hn::Set(tag, factor), hn::LoadU(tag, d + k), hn::LoadU(tag, w + k)), tag, w + k);
+  });
+}
+
+template <class T>
+void add_outer(T* w, const T* u, Active rows, const T* v, std::size_t columns, T factor) {
+  with_vectors_per_row<T>(columns, [&](auto vectors) HWY_ATTR {
+    constexpr std::size_t count = decltype(vectors)::value;
+    const hn::ScalableTag<T> d;
+    const std::size_t lanes = hn::Lanes(d);
+    if constexpr (count > 0) {
+      hn::Vec<decltype(d)> kept[count];
+      unrolled<count>([&](auto k) HWY_ATTR { kept[k] = hn::LoadU(d, v + k * lanes); });
+      for (const std::uint32_t r : rows) {
+        T* row = w + r * columns;
+        const auto scale = hn::Set(d, factor * u[r]);
+        unrolled<count>([&](auto k) HWY_ATTR {
+          hn::StoreU(hn::MulAdd(scale, kept[k], hn::LoadU(d, row + k * lanes)), d, row + k * lanes);
+        });
+      }
+    } else {
+      for (const std::uint32_t r : rows) add(w + r * columns, v, columns, factor * u[r]);
+    }
+  });
+}
+
+template <class T>
+void shrink(T* w, std::size_t n, T factor) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k)
+                            HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, w + k), hn::Set(d, factor)), d, w + k); });
+}
+
+template <class T>
+void average(T* mean, const T* w, std::size_t n, T share) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    const auto old = hn::LoadU(d, mean + k);
+    hn::StoreU(hn::MulAdd(hn::Set(d, share), hn::Sub(hn::LoadU(d, w + k), old), old), d, mean + k);
+  });
+}
+
+// The formulas of the header, for a vector of weights.
+template <Method method, class D, class V, class T>
+HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b) {
+  const auto beta1 = hn::Set(d, step.beta1);
+  const auto mixed = hn::Set(d, T{1} - step.beta1);
+  const auto eps = hn::Set(d, step.eps);
+  if constexpr (method == Method::momentum || method == Method::nesterov) {
+    a = hn::MulAdd(beta1, a, g);
+    return method == Method::momentum ? a : hn::MulAdd(beta1, a, g);
+  } else if constexpr (method == Method::adagrad) {
+    a = hn::MulAdd(g, g, a);
+    return hn::Div(g, hn::Add(hn::Sqrt(a), eps));
+  } else if constexpr (method == Method::rmsprop) {
+    a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
+    return hn::Div(g, hn::Add(hn::Sqrt(a), eps));
+  } else if constexpr (method == Method::adadelta) {
+    a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
+    const auto x = hn::Mul(g, hn::Sqrt(hn::Div(hn::Add(b, eps), hn::Add(a, eps))));
+    b = hn::MulAdd(hn::Mul(mixed, x), x, hn::Mul(beta1, b));
+    return x;
+  } else if constexpr (method == Method::adam) {
+    a = hn::MulAdd(mixed, g, hn::Mul(beta1, a));
+    b = hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(hn::Set(d, step.beta2), b));
+    const auto root = hn::Add(hn::Sqrt(hn::Mul(hn::Set(d, step.correction2), b)), eps);
+    return hn::MulAdd(hn::Set(d, step.decay), w, hn::Div(hn::Mul(hn::Set(d, step.correction1), a), root));
+  } else {
+    return g;
+  }
+}
+
+template <Method method>
+inline constexpr bool has_a = method != Method::plain;
+template <Method method>
+inline constexpr bool has_b = method == Method::adam || method == Method::adadelta;
+
+// `step` is a copy: no store to the weights can change it.
+template <Method method, class T>
+HWY_INLINE T update_run(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
+  const hn::ScalableTag<T> full;
+  auto h = hn::Zero(full);
+  T rest = 0;
+  for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
+    using V = hn::Vec<decltype(tag)>;
+    const V w = hn::LoadU(tag, at.w + k);
+    V a = hn::Zero(tag);
+    V b = hn::Zero(tag);
+    if constexpr (has_a<method>) a = hn::LoadU(tag, at.a + k);
+    if constexpr (has_b<method>) b = hn::LoadU(tag, at.b + k);
+    const V g = hn::MulAdd(hn::Set(tag, c), hn::LoadU(tag, d + k), hn::Mul(hn::Set(tag, decay), w));
+    const V change = hn::Mul(hn::Set(tag, -step.alpha), transformed<method>(tag, step, g, w, a, b));
+    hn::StoreU(hn::Add(w, change), tag, at.w + k);
+    if constexpr (has_a<method>) hn::StoreU(a, tag, at.a + k);
+    if constexpr (has_b<method>) hn::StoreU(b, tag, at.b + k);
+    if constexpr (std::is_same_v<decltype(tag), std::remove_const_t<decltype(full)>>) {
+      h = hn::MulAdd(hn::LoadU(tag, j + k), change, h);
+    } else {
+      rest += hn::GetLane(hn::Mul(hn::LoadU(tag, j + k), change));
+    }
+  });
+  return sum_of_lanes(full, h) + rest;
+}
+
+template <Method method, class T>
+double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
+  return static_cast<double>(update_run<method>(step, at, j, d, c, decay, n));
+}
+
+template <Method method, class T>
+double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows, const T* v,
+                    std::size_t columns, T c, T decay) {
+  double h = 0;
+  for (const std::uint32_t r : rows) {
+    const std::size_t k = r * columns;
+    const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
+    h += static_cast<double>(uj[r] * update_run<method>(step, row, v, v, c * ud[r], decay, columns));
+  }
+  return h;
+}
+
+template <class T>
+void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    using V = hn::Vec<decltype(d)>;
+    const V a = hn::LoadU(d, at.a + k);
+    const V b = hn::LoadU(d, at.b + k);
+    const V eps = hn::Set(d, idle.eps);
+    const V root_b = hn::Sqrt(b);
+    const V inverse = hn::Div(hn::Set(d, T{1}), root_b);  // infinite where b is 0; then a is 0 as well
+    const V ratio = hn::Mul(eps, inverse);
+    const auto idle_lane = hn::Eq(a, hn::Zero(d));
+    V sum;
+    if (hn::AllTrue(d, hn::Or(hn::Lt(ratio, hn::Set(d, series_limit<T>)), idle_lane))) {
+      const V inner = hn::NegMulAdd(ratio, hn::Set(d, idle.series[2]), hn::Set(d, idle.series[1]));
+      sum = hn::Mul(hn::NegMulAdd(ratio, inner, hn::Set(d, idle.series[0])), inverse);
+    } else {
+      sum = hn::Zero(d);
+      for (std::size_t i = 0; i < idle.factor.size(); ++i) {
+        const V root = hn::MulAdd(hn::Set(d, idle.root[i]), root_b, eps);
+        sum = hn::Add(sum, hn::Div(hn::Set(d, idle.factor[i]), root));
+      }
+    }
+    const V drift = hn::IfThenZeroElse(idle_lane, hn::Mul(a, sum));
+    hn::StoreU(hn::MulSub(hn::Set(d, idle.keep), hn::LoadU(d, at.w + k), drift), d, at.w + k);
+    hn::StoreU(hn::Mul(a, hn::Set(d, idle.beta1_k)), d, at.a + k);
+    hn::StoreU(hn::Mul(b, hn::Set(d, idle.beta2_k)), d, at.b + k);
+  });
+}
+
+template <class T>
+constexpr Table<T> make_table(const char* name) {
+  return {
+      name,
+      all_finite<T>,
+      increasing_below,
+      dot<T>,
+      gather_dot<T>,
+      layer_forward<T>,
+      layer_backward<T>,
+      list_nonzero<T>,
+      relu<T>,
+      tanh<T>,
+      tanh_backward<T>,
+      scatter_add<T>,
+      add<T>,
+      add_outer<T>,
+      shrink<T>,
+      average<T>,
+      {update<Method::plain, T>, update<Method::momentum, T>, update<Method::nesterov, T>, update<Method::adagrad, T>,
+       update<Method::rmsprop, T>, update<Method::adadelta, T>, update<Method::adam, T>},
+      {update_outer<Method::plain, T>, update_outer<Method::momentum, T>, update_outer<Method::nesterov, T>,
+       update_outer<Method::adagrad, T>, update_outer<Method::rmsprop, T>, update_outer<Method::adadelta, T>,
+       update_outer<Method::adam, T>},
+      adam_idle<T>};
+}
+
+const Table<float>* float_table() {
+  static const Table<float> made = make_table<float>(hwy::TargetName(HWY_TARGET));
+  return &made;
+}
+
+const Table<double>* double_table() {
+  static const Table<double> made = make_table<double>(hwy::TargetName(HWY_TARGET));
+  return &made;
+}
+
+}  // namespace ignd::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ignd::kernels {
+
+HWY_EXPORT(float_table);
+HWY_EXPORT(double_table);
+
+namespace {
+
+template <class T>
+const Table<T>* best() {
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  if constexpr (std::is_same_v<T, float>) {
+    return HWY_DYNAMIC_DISPATCH(float_table)();
+  } else {
+    return HWY_DYNAMIC_DISPATCH(double_table)();
+  }
+}
+
+}  // namespace
+
+template <class T>
+const Table<T>& table() {
+  static const Table<T>& chosen = *best<T>();
+  return chosen;
+}
+
+template <class T>
+std::vector<const Table<T>*> all_tables() {
+  table<T>();  // chosen before the targets are played with
+  std::vector<const Table<T>*> tables{&scalar_table<T>()};
+  const auto supported = hwy::SupportedTargets();
+  for (auto left = supported; left != 0; left &= left - 1) {
+    hwy::SetSupportedTargetsForTest(left & -left);
+    // A machine may have instruction sets that nothing was compiled for; the next best then stands in.
+    if (std::find(tables.begin(), tables.end(), best<T>()) == tables.end()) tables.push_back(best<T>());
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  best<T>();
+  return tables;
+}
+
+template const Table<float>& table();
+template const Table<double>& table();
+template std::vector<const Table<float>*> all_tables();
+template std::vector<const Table<double>*> all_tables();
+
+}  // namespace ignd::kernels
+#endif
