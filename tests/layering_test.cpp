@@ -68,7 +68,8 @@ std::string include_fault(const std::string& folder, const std::string& header, 
   if (quoted) return "is not a path from src/ or include/";
   if (is_standard(header)) return "";
   if (folder == "include/ignd") return "would have to be installed by every user";
-  if (folder == "src/kernels") return "is not for kernels, which know Highway and the control register, and nothing else";
+  if (folder == "src/kernels")
+    return "is not for kernels, which know Highway and the control register, and nothing else";
   return "";
 }
 

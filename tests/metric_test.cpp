@@ -100,6 +100,26 @@ TEST(Metric, SensitivityIsMeasuredInTheMetric) {
   EXPECT_DOUBLE_EQ(trainer.step({{x}, 1}).sensitivity, 3);
 }
 
+TEST(Metric, ARefusedStepLeavesNoTrace) {
+  Linear<double> model(1);
+  Trainer<double> trainer(model, {.optimizer = find_optimizer("sgd"),
+                                  .schedule = Schedule::constant(2),
+                                  .l2 = 1,
+                                  .metric = MetricKind::second_moment});
+  const std::vector<double> x{1};
+  EXPECT_THROW(trainer.step({{x}, 1}), InvalidArgument);
+  Checkpoint checkpoint;
+  trainer.save(checkpoint);
+  EXPECT_EQ(checkpoint.array<std::uint64_t>("metric.seen", 1)[0], 0U);
+}
+
+TEST(Metric, AnInputWhoseSquareOverflowsEndsTheRun) {
+  Linear<double> model(1, false);
+  Trainer<double> trainer(model, {.metric = MetricKind::second_moment});
+  const std::vector<double> x{1e200};
+  EXPECT_EQ(trainer.step({{x}, 1}).status, StepStatus::sensitivity_not_finite);
+}
+
 TEST(Metric, ScaledTransformsAreInvariantToo) {
   // Plain steps are; Adam sees c P j, which still carries 1 / scale, and so is not: stated, not hidden.
   Stream stream(36, "metric");

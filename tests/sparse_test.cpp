@@ -133,6 +133,41 @@ TEST_P(EveryTransform, DeadUnitsAreCaughtUpInANetwork) {
   }
 }
 
+// Past the point where Adam's corrections are one, rows that were last read before it and rows read just now are caught
+// up side by side.
+TEST(Adam, RowsFromBeforeTheCorrectionsSettledAreCaughtUpAmongLaterOnes) {
+  for (const char* transform :
+       {"adam:beta2=0.9", "adam:beta1=0.5,beta2=0.9", "adamw:beta2=0.9", "adam:beta1=0.95,beta2=0.9"}) {
+    for (const Schedule& schedule : {Schedule::constant(1e-3), Schedule::constant(1e-3).with_warmup(300)}) {
+      SCOPED_TRACE(std::string(transform) + " " + schedule.spec());
+      Runs runs;
+      const TrainerOptions options{.optimizer = {"gradient", transform}, .schedule = schedule};
+      Trainer<double> sparse(runs.sparse, options);
+      Trainer<double> dense(runs.dense, options);
+      Stream stream(23, "sparse");
+      for (int step = 0; step < 1500; ++step) {
+        std::vector<double> x(features);
+        // Feature k is read at steps below 10 k and again from 1000 on; feature 15 always.
+        for (std::size_t k = 0; k < features; ++k) {
+          if (step < 10 * static_cast<int>(k) || (step >= 1000 && stream.below(40) == 0) || k == 15)
+            x[k] = stream.normal();
+        }
+        std::vector<std::uint32_t> index;
+        std::vector<double> values;
+        for (std::uint32_t k = 0; k < features; ++k) {
+          if (x[k] == 0) continue;
+          index.push_back(k);
+          values.push_back(x[k]);
+        }
+        const double y = stream.normal();
+        sparse.step({{values, index}, y});
+        dense.step({{x}, y});
+      }
+      EXPECT_LT(largest_difference(sparse.snapshot()->parameters(), runs.dense.parameters()), rounding);
+    }
+  }
+}
+
 TEST(L2, EqualsTheDenseRunToRounding) {
   for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
     expect_same_run({.rule = "gradient", .transform = "plain", .l2 = 0.1, .metric = metric}, rounding);

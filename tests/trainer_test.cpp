@@ -118,6 +118,24 @@ TEST(Weight, NoWeightPassesTheTarget) {
   }
 }
 
+TEST(Weight, RepetitionsShrinkTheWeightsTogetherWithL2) {
+  for (const double weight : {2.0, 1000.0}) {
+    for (const double y : {0.0, 0.7}) {
+      Linear<double> repeated(2);
+      repeated.parameters()[0] = 0.4;
+      repeated.parameters()[1] = 5;  // of a feature that is zero: nothing but l2 moves it
+      Linear<double> weighted = repeated;
+      const TrainerOptions options{.schedule = Schedule::constant(1), .l2 = 0.002};
+      Trainer<double> one_by_one(repeated, options);
+      Trainer<double> at_once(weighted, options);
+      const std::vector<double> x{1, 0};
+      for (int i = 0; i < weight; ++i) one_by_one.step({{x}, y});
+      at_once.step({{x}, y, weight});
+      EXPECT_NEAR(weighted.parameters()[1], repeated.parameters()[1], 1e-3) << weight << " " << y;
+    }
+  }
+}
+
 TEST(Weight, FractionsMoveInBetween) {
   double last = 0;
   for (const double weight : {0.25, 0.5, 1.0, 1.5, 2.0, 2.5}) {
@@ -200,6 +218,14 @@ TEST(NotFinite, Coefficient) {
   Trainer<double> trainer(model, {.optimizer = find_optimizer("nlms")});
   const std::vector<double> x{1e-160};  // s = 1e-320, and 1 / s overflows
   expect_run_ended(trainer, model, {{x}, 1}, StepStatus::coefficient_not_finite);
+}
+
+TEST(NotFinite, StepThatIsTooLongForAFloat) {
+  Linear<float> model(1);
+  Trainer<float> trainer(model, {.optimizer = find_optimizer("sgd"), .schedule = Schedule::constant(10)});
+  const std::vector<float> x{1};
+  EXPECT_EQ(trainer.step({{x}, 1e38}).status, StepStatus::coefficient_not_finite);
+  EXPECT_EQ(model.parameters()[0], 0);
 }
 
 TEST(NotFinite, StatusesHaveNames) {

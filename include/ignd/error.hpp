@@ -4,7 +4,8 @@
 
 namespace ignd {
 
-// Everything the library throws derives from Error and carries one line that says what is wrong and what to do.
+// Everything the library throws of its own derives from Error (std::bad_alloc aside) and carries one line that says
+// what is wrong and what to do.
 class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,7 +25,7 @@ class NonConvexLoss : public Error {
   using Error::Error;
 };
 
-// A file that cannot be read, written or trusted. What was on disk before is still there.
+// A file that cannot be read, written or trusted. What was on disk before is still there, or the whole new file is.
 class FileError : public Error {
   using Error::Error;
 };

@@ -89,7 +89,8 @@ class Model {
   // Sizes the trace's arrays and lays out its blocks: once, so that the calls below allocate nothing.
   virtual void prepare(Trace<T>& trace) const = 0;
 
-  // The tables whose rows forward() announces by trace.about_to_read() before it reads them.
+  // The tables whose rows forward() announces by trace.about_to_read() before it reads them, in the order of their
+  // offsets. Announced rows are distinct and in increasing order, and are those of the sensitivity's blocks.
   virtual std::vector<RowTable> row_tables() const { return {}; }
 
   virtual double forward(const Input<T>& x, Trace<T>& trace) const = 0;

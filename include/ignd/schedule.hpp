@@ -23,6 +23,7 @@ class Schedule {
   std::string spec() const;
 
   double rate(std::uint64_t t) const;
+  double largest_rate() const { return kind_ == Kind::cosine && shape_ > rate_ ? shape_ : rate_; }
   bool is_constant_from(std::uint64_t t) const { return kind_ == Kind::constant && t >= warmup_; }
 
  private:

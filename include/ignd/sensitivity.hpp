@@ -13,7 +13,7 @@ namespace ignd {
 // is where the block's weights start in the flat parameter array.
 
 // A dense layer stored by input unit: j[r][c] = u[r] * v[c], with u the layer's inputs and v the output's
-// derivative with respect to each unit.
+// derivative with respect to each unit. In a model with row tables, each Outer block is one of them.
 template <class T>
 struct Outer {
   std::size_t offset = 0;

@@ -80,8 +80,8 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept = delete;
 
-  // Throws BadSample or NonConvexLoss before anything has changed, and InvalidArgument, without a step, where the rate
-  // and l2 together would shrink all weights to zero or past it. Once a step has ended the run (see StepStatus),
+  // Throws BadSample, NonConvexLoss, or InvalidArgument where the rate and l2 together would shrink all weights to zero
+  // or past it, before anything has changed. Once a step has ended the run (see StepStatus),
   // later steps return the same status and change nothing.
   StepInfo step(const Sample<T>& sample);
 

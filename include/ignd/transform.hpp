@@ -56,13 +56,20 @@ class Transform {
   virtual double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j,
                        const Sensitivity<T>& direction, const Step& step) const = 0;
 
+  // The decay of its own that it has besides what it is fed with: w loses alpha * decay() * w at every step.
+  virtual double decay() const { return 0; }
+
   // Whether a step with g = 0 changes a weight or its state.
   virtual bool drifts() const = 0;
 
-  // Steps first ... last with g = 0: what they add up to, and the same done to weights [offset, offset + count). What
-  // `steps` holds from a call for earlier steps is used where it is still good.
+  // What steps with g = 0 add up to: those from first to last, and step t followed by those of `later`, from which it
+  // is made in no time. What `steps` holds from a call for earlier steps is used where it is still good.
   virtual void sum_idle_steps(std::uint64_t first, std::uint64_t last, const Schedule& schedule,
                               IdleSteps<T>& steps) const = 0;
+  virtual void prepend_idle_step(std::uint64_t t, const Schedule& schedule, const IdleSteps<T>& later,
+                                 IdleSteps<T>& steps) const = 0;
+
+  // The same done to weights [offset, offset + count).
   virtual void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
                     const IdleSteps<T>& steps) const = 0;
 

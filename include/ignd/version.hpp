@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 namespace ignd {
 
 const char* version();   // "0.1.0"

@@ -6,7 +6,6 @@
 #include "kernels/peaks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -126,7 +125,7 @@ Timed time_dense(const std::string& spec, std::size_t features, const Optimizer&
           static_cast<double>(sample_count)};
 }
 
-// Sorted distinct features, as the readers of sparse files give them.
+// Sorted features, as the readers of sparse files give them; a few samples have one twice.
 struct SparseData {
   std::vector<std::uint32_t> index;
   std::vector<float> values;

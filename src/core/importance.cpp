@@ -1,22 +1,30 @@
 #include "core/importance.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ignd {
 
 WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, StepInput in, double alpha,
                            double weight) {
   WeightedStep sum;
+  double kept = 1;  // of the weights, after the l2 part of all repetitions
   for (double left = weight; left > 0; left -= 1) {
     const double share = std::min(left, 1.0);
     const double coefficient = share * rule.coefficient(in);
+    const double shrink = in.l2 > 0 ? alpha * rule.scale(in) * in.l2 : 0;
     sum.coefficient += coefficient;
-    if (in.l2 > 0) sum.decay += share * rule.scale(in) * in.l2;
+    kept *= 1 - share * shrink;
     const double moved = f - alpha * coefficient * in.s;
-    if (left <= 1 || moved == f) break;  // where f no longer moves, neither does anything else
+    if (left <= 1) break;
+    if (moved == f) {  // nothing changes any more but the shrinking
+      kept *= std::pow(1 - shrink, left - 1);
+      break;
+    }
     f = moved;
     in.loss = loss.at(y, f);
   }
+  if (alpha > 0) sum.decay = (1 - kept) / alpha;
   return sum;
 }
 

@@ -10,7 +10,7 @@ inline constexpr double largest_weight = 1e6;
 
 struct WeightedStep {
   double coefficient = 0;  // sum of xi * l_f over the repetitions
-  double decay = 0;        // sum of xi * lambda
+  double decay = 0;        // what takes the place of xi * lambda for all of them together
 };
 
 // What `weight` repetitions of a sample add up to, followed in the output alone: f moves by -alpha xi l_f s each time,

@@ -32,19 +32,21 @@ Metric<T>::Metric(const Sensitivity<T>& j, std::span<const RowTable> tables)
   if (!sparse) scaled_.resize(mean_square_.size());
 }
 
+// The mean square of input i once x has been taken into account.
+template <class T>
+double Metric<T>::mean_square_with(std::size_t i, double x) const {
+  return mean_square_[i] + (x * x - mean_square_[i]) / static_cast<double>(seen_[i] + 1);
+}
+
 template <class T>
 void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> index) {
   scaled_.resize(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const std::size_t i = index.empty() ? k : index[k];
     const double x = static_cast<double>(inputs[k]);
-    if (x == 0) {
-      scaled_[k] = 0;
-      continue;
-    }
-    mean_square_[i] += (x * x - mean_square_[i]) / static_cast<double>(++seen_[i]);
-    // The square of a number below 1e-162 is zero: such an input is as good as none.
-    scaled_[k] = mean_square_[i] == 0 ? T{0} : static_cast<T>(x / mean_square_[i]);
+    const double mean = mean_square_with(index.empty() ? k : index[k], x);
+    // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
+    // on, for the step to be refused.
+    scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);
   }
 }
 
@@ -64,6 +66,29 @@ const Sensitivity<T>& Metric<T>::direction(const Sensitivity<T>& j) {
     }
   }
   return direction_;
+}
+
+template <class T>
+void Metric<T>::count(std::span<const T> inputs, std::span<const std::uint32_t> index) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] == T{0}) continue;
+    const std::size_t i = index.empty() ? k : index[k];
+    mean_square_[i] = mean_square_with(i, static_cast<double>(inputs[k]));
+    ++seen_[i];
+  }
+}
+
+template <class T>
+void Metric<T>::observe(const Sensitivity<T>& j) {
+  for (const auto& block : j) {
+    if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
+      count(outer->u, {});
+    } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
+      count(dense->j, {});
+    } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
+      count(rows->rows, rows->index);
+    }
+  }
 }
 
 template <class T>

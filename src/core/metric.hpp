@@ -19,14 +19,18 @@ class Metric {
   // For the model whose trace this is: the blocks marked on_input say which weights it covers.
   Metric(const Sensitivity<T>& j, std::span<const RowTable> tables);
 
-  // Takes the sample's inputs into account and returns P j, valid until the next call.
+  // P j, this sample's inputs taken into account, valid until the next call. Nothing is kept of the sample until the
+  // step is certain: then observe() it.
   const Sensitivity<T>& direction(const Sensitivity<T>& j);
+  void observe(const Sensitivity<T>& j);
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
+  double mean_square_with(std::size_t i, double x) const;
   void scale(std::span<const T> inputs, std::span<const std::uint32_t> index);
+  void count(std::span<const T> inputs, std::span<const std::uint32_t> index);
 
   std::vector<double> mean_square_;  // of each input, where it was not zero
   std::vector<std::uint64_t> seen_;  // how often that was

@@ -38,9 +38,10 @@ auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make
 }
 
 template <class T>
-bool has_input_weights(const Sensitivity<T>& j) {
-  return std::any_of(j.begin(), j.end(),
-                     [](const auto& any) { return std::visit([](const auto& block) { return block.on_input; }, any); });
+auto input_blocks(const Sensitivity<T>& j) {
+  return std::count_if(j.begin(), j.end(), [](const auto& any) {
+    return std::visit([](const auto& block) { return block.on_input; }, any);
+  });
 }
 
 }  // namespace
@@ -77,8 +78,9 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
     faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
   }
-  if (options_.metric != MetricKind::identity && !has_input_weights(trace_.j)) {
-    faults.push_back(fmt::format("the model '{}' has no weights that a metric of the inputs applies to", model.spec()));
+  if (options_.metric != MetricKind::identity && input_blocks(trace_.j) != 1) {
+    faults.push_back(fmt::format(
+        "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
   }
   rule_ = collect_fault(faults, [&] { return make_step_rule(options_.optimizer.rule); });
   if (rule_ != nullptr && options_.l2 > 0 && !rule_->allows_l2()) {
@@ -162,7 +164,10 @@ StepInfo Trainer<T>::step(const Sample<T>& sample) {
   const StepInput input{info.loss, loss.minimum(sample.y), loss.curvature_floor(), info.sensitivity, options_.l2};
   const WeightedStep step = repeated_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
   info.coefficient = step.coefficient;
-  if (!std::isfinite(static_cast<T>(step.coefficient)) || !std::isfinite(static_cast<T>(step.decay))) {
+  const bool usable = std::isfinite(static_cast<T>(step.coefficient)) && std::isfinite(static_cast<T>(step.decay)) &&
+                      std::isfinite(static_cast<T>(info.rate)) &&
+                      std::isfinite(static_cast<T>(info.rate * step.coefficient));
+  if (!usable) {
     return end_run(info, StepStatus::coefficient_not_finite);
   }
   if (info.rate * step.decay >= 1) {
@@ -172,6 +177,7 @@ StepInfo Trainer<T>::step(const Sample<T>& sample) {
                     t, info.rate, options_.l2));
   }
 
+  if (metric_) metric_->observe(trace_.j);
   info.h =
       updater_->finish(trace_.j, direction,
                        {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = info.sensitivity});
@@ -184,6 +190,7 @@ std::unique_ptr<Model<T>> Trainer<T>::snapshot(Iterate which) const {
   if (which == Iterate::averaged && (options_.average_from == 0 || steps_ < options_.average_from)) {
     throw InvalidArgument("there is no averaged iterate: set average_from to a step that has been taken");
   }
+  [[maybe_unused]] const Flush<T> flush;  // as in a step
   auto model = model_.clone();
   Updater<T> updater = *updater_;
   updater.catch_up_all(model->parameters(), steps_);

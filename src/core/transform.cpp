@@ -29,7 +29,14 @@ struct Constants {
 // 1 / (1 - beta^t), Adam's correction, with beta^t brought along from one t to the next.
 class Correction {
  public:
-  Correction(double beta, std::uint64_t t) : beta_(beta), power_(std::pow(beta, static_cast<double>(t))) {}
+  Correction(double beta, std::uint64_t t)
+      : beta_(beta), power_(negligible(beta, t, 60) ? 0 : std::pow(beta, static_cast<double>(t))) {}
+
+  // Whether beta^t is below 2^-digits: log(beta) <= beta - 1, and log(2) < 0.7.
+  static bool negligible(double beta, std::uint64_t t, double digits) {
+    return static_cast<double>(t) * (1 - beta) > digits * 0.7;
+  }
+
   double operator()() const { return 1 / (1 - power_); }
   void advance() { power_ *= beta_; }
 
@@ -47,6 +54,7 @@ class Coordinatewise final : public Transform<T> {
 
   std::vector<std::string> state_names() const override { return constants_.state_names; }
   std::string spec() const override { return constants_.spec; }
+  double decay() const override { return constants_.decay; }
   bool drifts() const override { return constants_.method != Method::plain && constants_.method != Method::adagrad; }
 
   double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j, const Sensitivity<T>& direction,
@@ -79,15 +87,52 @@ class Coordinatewise final : public Transform<T> {
     const auto count = static_cast<double>(last - first + 1);
     const Constants& c = constants_;
     if (!drifts()) return;
+    const bool was_stationary = steps.stationary;
+    steps.stationary = schedule.is_constant_from(first) && corrections_are_one(first);
     steps.shrink[0] = static_cast<T>(std::pow(c.beta1, count));
     steps.shrink[1] = static_cast<T>(std::pow(c.method == Method::adam ? c.beta2 : c.beta1, count));
     if (c.method == Method::momentum || c.method == Method::nesterov) {
       steps.from_state =
           static_cast<T>(sum_of_rates(first, last, schedule) * (c.method == Method::nesterov ? c.beta1 : 1));
     } else if (c.method == Method::adam) {
-      sum_adam(first, last, schedule, steps);
+      sum_adam(first, last, schedule, was_stationary && steps.stationary, steps);
     }
-    steps.stationary = schedule.is_constant_from(first) && corrections_are_one(first);
+  }
+
+  void prepend_idle_step(std::uint64_t t, const Schedule& schedule, const IdleSteps<T>& later,
+                         IdleSteps<T>& steps) const override {
+    const Constants& c = constants_;
+    if (!drifts()) return;
+    const double alpha = schedule.rate(t);
+    const auto beta1 = static_cast<T>(c.beta1);
+    steps.stationary = schedule.is_constant_from(t) && corrections_are_one(t);
+    steps.shrink[0] = beta1 * later.shrink[0];
+    if (c.method != Method::adam) {
+      steps.shrink[1] = beta1 * later.shrink[1];
+      if (c.method == Method::momentum || c.method == Method::nesterov) {
+        const double own = c.method == Method::momentum ? alpha : alpha * c.beta1;
+        steps.from_state = beta1 * (static_cast<T>(own) + later.from_state);
+      }
+      return;
+    }
+    const bool settled = corrections_are_one(t);
+    const double root_beta2 = std::sqrt(c.beta2);
+    const double root = settled ? root_beta2 : root_beta2 * std::sqrt(Correction(c.beta2, t)());
+    const double factor = (settled ? 1 : Correction(c.beta1, t)()) * alpha * c.beta1 * static_cast<double>(later.keep);
+    steps.eps = static_cast<T>(c.eps);
+    steps.keep = later.keep * static_cast<T>(1 - alpha * c.decay);
+    steps.shrink[1] = static_cast<T>(c.beta2) * later.shrink[1];
+    double ratio = c.beta1;
+    double term = factor;
+    for (std::size_t n = 0; n < 3; ++n) {
+      ratio /= root_beta2;
+      term /= root;
+      steps.series[n] = static_cast<T>(term + ratio * static_cast<double>(later.series[n]));
+    }
+    steps.factor.assign(1, static_cast<T>(factor));
+    steps.root.assign(1, static_cast<T>(root));
+    for (const T f : later.factor) steps.factor.push_back(beta1 * f);
+    for (const T r : later.root) steps.root.push_back(static_cast<T>(root_beta2) * r);
   }
 
   void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
@@ -95,13 +140,15 @@ class Coordinatewise final : public Transform<T> {
     const auto& kernel = kernels::table<T>();
     const kernels::Weights<T> at = weights(w.data(), state, offset);
     if (constants_.method == Method::adam) {
-      kernel.adam_idle({steps.factor,
-                        steps.root,
-                        {steps.series[0], steps.series[1], steps.series[2]},
-                        steps.eps,
-                        steps.keep,
-                        steps.shrink[0],
-                        steps.shrink[1]},
+      const bool usable = std::isfinite(steps.series[2]) && !steps.root.empty();
+      kernel.adam_idle({.factor = steps.factor,
+                        .root = steps.root,
+                        .series = {steps.series[0], steps.series[1], steps.series[2]},
+                        .limit = usable ? kernels::series_limit<T> * steps.root.back() : T{0},
+                        .eps = steps.eps,
+                        .keep = steps.keep,
+                        .beta1_k = steps.shrink[0],
+                        .beta2_k = steps.shrink[1]},
                        at, count);
       return;
     }
@@ -128,11 +175,10 @@ class Coordinatewise final : public Transform<T> {
     return step;
   }
 
-  // Whether beta^t is below rounding for both betas: t log(beta) < log(epsilon / 4), and log(beta) <= beta - 1.
   bool corrections_are_one(std::uint64_t t) const {
     if (constants_.method != Method::adam) return true;
     constexpr double digits = std::numeric_limits<T>::digits + 2;
-    return static_cast<double>(t) * (1 - std::max(constants_.beta1, constants_.beta2)) > digits * 0.7;
+    return Correction::negligible(std::max(constants_.beta1, constants_.beta2), t, digits);
   }
 
   // What a term is worth beside the first one when it can be left out, together with all that follow.
@@ -149,12 +195,14 @@ class Coordinatewise final : public Transform<T> {
     return sum;
   }
 
-  void sum_adam(std::uint64_t first, std::uint64_t last, const Schedule& schedule, IdleSteps<T>& steps) const {
+  void sum_adam(std::uint64_t first, std::uint64_t last, const Schedule& schedule, bool same_terms,
+                IdleSteps<T>& steps) const {
     const Constants& c = constants_;
     double kept = total_decay(first, last, schedule);
     steps.keep = static_cast<T>(kept);
     steps.eps = static_cast<T>(c.eps);
-    if (steps.stationary && steps.complete && c.decay == 0 && last - first >= steps.factor.size()) return;
+    if (same_terms && steps.complete && c.decay == 0 && last - first >= steps.factor.size()) return;
+    const bool settled = corrections_are_one(first);  // exactly 1, so that it does not matter when a sum was made
     Correction correction1(c.beta1, first);
     Correction correction2(c.beta2, first);
     steps.factor.clear();
@@ -171,8 +219,8 @@ class Coordinatewise final : public Transform<T> {
       moment2 *= c.beta2;
       share *= ratio;
       kept /= 1 - alpha * c.decay;  // what the steps after this one leave of a change
-      const double factor = alpha * correction1() * moment1 * kept;
-      const double root = std::sqrt(correction2() * moment2);
+      const double factor = (settled ? 1 : correction1()) * alpha * moment1 * kept;
+      const double root = std::sqrt(settled ? moment2 : correction2() * moment2);
       steps.factor.push_back(static_cast<T>(factor));
       steps.root.push_back(static_cast<T>(root));
       double term = factor;

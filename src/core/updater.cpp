@@ -13,10 +13,16 @@ namespace ignd {
 
 template <class T>
 std::vector<std::string> Updater<T>::faults(const Options& options) {
+  std::vector<std::string> found;
+  const double turned = options.schedule.largest_rate() * options.transform->decay();
+  if (turned >= 1) {
+    found.push_back(
+        fmt::format("the rate times the decay of '{}' is {}: a step would shrink all weights to zero or past it",
+                    options.transform->spec(), turned));
+  }
   const bool sparse =
       std::any_of(options.tables.begin(), options.tables.end(), [](auto& table) { return table.sparse; });
-  if (!sparse || options.l2 == 0) return {};
-  std::vector<std::string> found;
+  if (!sparse || options.l2 == 0) return found;
   const std::string spec = options.transform->spec();
   if (spec != "plain") {
     found.push_back(
@@ -44,14 +50,19 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
     tables_.push_back(std::move(rows));
   }
+  reserve_room();
+}
+
+// A copy of a vector has no room to grow; a step must not allocate.
+template <class T>
+void Updater<T>::reserve_room() {
   reads_.reserve(tables_.size());
   if (!waits_) return;
-  // Room for as many terms as a sum of so many steps can have; a sum of Adam's has ended after the most.
+  // Long sums have fewer terms than this for all usual betas; beyond them the arrays grow once.
   constexpr std::size_t most_terms = 512;
-  for (std::size_t i = 0; i < cache_.size(); ++i) {
-    const std::size_t terms = i + 1 < cache_.size() ? i + 1 : most_terms;
-    cache_[i].steps.factor.reserve(terms);
-    cache_[i].steps.root.reserve(terms);
+  for (std::size_t n = 0; n < cache_.size(); ++n) {
+    cache_[n].steps.factor.reserve(n == 0 ? most_terms : n);
+    cache_[n].steps.root.reserve(n == 0 ? most_terms : n);
   }
 }
 
@@ -79,18 +90,23 @@ void Updater<T>::average_all(std::uint64_t t) {
   }
 }
 
+// A short run of steps is made from the one that is a step shorter, and so all of them in a row; a long one, which is
+// rarer, by itself.
 template <class T>
 const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t last) {
-  const std::uint64_t more = last - first;
-  CachedSteps& cached = cache_[std::min<std::uint64_t>(more, cache_.size() - 1)];
-  const bool same = cached.first == first && cached.last == last;
-  const bool as_good = cached.steps.stationary && cached.last - cached.first == more && cached.first <= first;
-  if (!same && !as_good) {
-    options_.transform->sum_idle_steps(first, last, options_.schedule, cached.steps);
-    cached.first = first;
+  const std::uint64_t count = last - first + 1;
+  if (count >= cache_.size()) {
+    options_.transform->sum_idle_steps(first, last, options_.schedule, cache_[0].steps);
+    return cache_[0].steps;
+  }
+  for (std::uint64_t n = 1; n <= count; ++n) {
+    CachedSteps& cached = cache_[n];
+    if (cached.last == last || (cached.steps.stationary && cached.last <= last)) continue;
+    options_.transform->prepend_idle_step(last - n + 1, options_.schedule, n == 1 ? none_ : cache_[n - 1].steps,
+                                          cached.steps);
     cached.last = last;
   }
-  return cached.steps;
+  return cache_[count].steps;
 }
 
 template <class T>
@@ -181,7 +197,11 @@ void Updater<T>::restore(const Checkpoint& checkpoint) {
     rows.log_shrink = checkpoint.array<double>(fmt::format("rows.{}.log-shrink", i), rows.log_shrink.size());
   }
   log_shrink_ = checkpoint.array<double>("log-shrink", 1)[0];
-  for (CachedSteps& cached : cache_) cached.steps.stationary = false, cached.first = cached.last = 0;
+  for (CachedSteps& cached : cache_) {
+    cached.last = 0;
+    cached.steps.stationary = cached.steps.complete = false;
+  }
+  reserve_room();
 }
 
 template class Updater<float>;

@@ -70,11 +70,11 @@ class Updater final : public RowReader {
     std::span<const std::uint32_t> rows;
   };
   struct CachedSteps {
-    std::uint64_t first = 0;
     std::uint64_t last = 0;
     IdleSteps<T> steps;
   };
 
+  void reserve_room();
   const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
   void catch_up(Rows& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);
@@ -91,7 +91,8 @@ class Updater final : public RowReader {
   std::span<T> w_;
   std::uint64_t t_ = 0;
   std::vector<Read> reads_;
-  std::array<CachedSteps, 32> cache_;  // by the number of steps, the last one for all longer runs
+  std::array<CachedSteps, 32> cache_;  // by the number of steps; the first is for longer runs
+  IdleSteps<T> none_;
 };
 
 }  // namespace ignd

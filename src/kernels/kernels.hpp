@@ -42,21 +42,18 @@ struct Weights {
 using Active = std::span<const std::uint32_t>;
 
 // What k steps with g = 0 add up to under adam: w = keep w - sum_i factor[i] a / (root[i] sqrt(b) + eps), followed by
-// a *= beta1^k and b *= beta2^k. Where eps is small beside root sqrt(b) the sum is expanded in eps, with
+// a *= beta1^k and b *= beta2^k. Where eps / sqrt(b) is below `limit` the sum is expanded in eps, with
 // series[n] = sum_i factor[i] / root[i]^(n + 1), and costs one square root and one division however long it is.
 template <class T>
 struct AdamIdle {
   std::span<const T> factor, root;
   std::array<T, 3> series{};
-  T eps = 0, keep = 1, beta1_k = 1, beta2_k = 1;
+  T limit = 0, eps = 0, keep = 1, beta1_k = 1, beta2_k = 1;
 };
 
-// The size of eps / sqrt(b) below which three terms of the series are exact to rounding.
+// The size of eps / (root sqrt(b)), for the smallest root, below which three terms of the series are exact to rounding.
 template <class T>
 inline constexpr T series_limit = sizeof(T) == sizeof(float) ? T(1e-3) : T(1e-5);
-
-// The functions that append to an active list write up to this many entries beyond its end.
-inline constexpr std::size_t active_slack = 8;
 
 template <class T>
 struct Table {
@@ -74,8 +71,8 @@ struct Table {
   void (*layer_forward)(const T* w, const T* u, Active rows, std::size_t columns, T* out);
   // out[r] = sum_c w[r][c] delta[c] for the active rows
   void (*layer_backward)(const T* w, const T* delta, Active rows, std::size_t columns, T* out);
-  // Writes the k with a[k] != 0 to `active` and returns how many; relu cuts off what is below zero first. A NaN stays
-  // one, and is active.
+  // Writes the k with a[k] != 0 to `active`, which has room for n, and returns how many; relu cuts off what is below
+  // zero first. A NaN stays one, and is active.
   std::size_t (*list_nonzero)(const T* a, std::size_t n, std::uint32_t* active);
   std::size_t (*relu)(T* a, std::size_t n, std::uint32_t* active);
   void (*tanh)(T* a, std::size_t n);                           // a[k] = tanh(a[k])
@@ -107,7 +104,7 @@ const Table<T>& table();
 template <class T>
 const Table<T>& scalar_table();
 
-// Every table that this machine can run, the scalar one first.
+// Every table that this machine can run, the scalar one first. For tests: not while other threads use the kernels.
 template <class T>
 std::vector<const Table<T>*> all_tables();
 

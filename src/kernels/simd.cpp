@@ -76,9 +76,9 @@ bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t l
   const std::size_t lanes = hn::Lanes(d);
   std::size_t k = 0;
   for (; k + lanes < n; k += lanes) {
-    // Without a comparison of unsigned numbers: a < b is max(a + 1, b) = b, and nothing overflows below the limit.
+    const auto here = hn::LoadU(d, index + k);
     const auto next = hn::LoadU(d, index + k + 1);
-    if (!hn::AllTrue(d, hn::Eq(hn::Max(hn::Add(hn::LoadU(d, index + k), hn::Set(d, 1U)), next), next))) return false;
+    if (!hn::AllTrue(d, hn::And(hn::Eq(hn::Max(here, next), next), hn::Not(hn::Eq(here, next))))) return false;
   }
   for (; k + 1 < n; ++k) {
     if (index[k] >= index[k + 1]) return false;
@@ -154,7 +154,7 @@ HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size
   unrolled<tile>([&](auto k) HWY_ATTR { even[k] = odd[k] = hn::Zero(d); });
   const std::uint32_t* r = rows.data();
   const std::uint32_t* end = r + rows.size();
-  for (; r + 2 <= end; r += 2) {
+  for (; end - r >= 2; r += 2) {
     const T* row0 = w + r[0] * columns;
     const T* row1 = w + r[1] * columns;
     const auto u0 = hn::Set(d, u[r[0]]);
@@ -424,11 +424,11 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
     const V b = hn::LoadU(d, at.b + k);
     const V eps = hn::Set(d, idle.eps);
     const V root_b = hn::Sqrt(b);
-    const V inverse = hn::Div(hn::Set(d, T{1}), root_b);  // infinite where b is 0; then a is 0 as well
+    const V inverse = hn::Div(hn::Set(d, T{1}), root_b);  // infinite where b is 0; then the terms decide
     const V ratio = hn::Mul(eps, inverse);
     const auto idle_lane = hn::Eq(a, hn::Zero(d));
     V sum;
-    if (hn::AllTrue(d, hn::Or(hn::Lt(ratio, hn::Set(d, series_limit<T>)), idle_lane))) {
+    if (hn::AllTrue(d, hn::Or(hn::Lt(ratio, hn::Set(d, idle.limit)), idle_lane))) {
       const V inner = hn::NegMulAdd(ratio, hn::Set(d, idle.series[2]), hn::Set(d, idle.series[1]));
       sum = hn::Mul(hn::NegMulAdd(ratio, inner, hn::Set(d, idle.series[0])), inverse);
     } else {
@@ -513,13 +513,13 @@ const Table<T>& table() {
 
 template <class T>
 std::vector<const Table<T>*> all_tables() {
-  table<T>();  // chosen before the targets are played with
+  // Chosen before the targets are played with.
+  table<float>();
+  table<double>();
   std::vector<const Table<T>*> tables{&scalar_table<T>()};
-  const auto supported = hwy::SupportedTargets();
-  for (auto left = supported; left != 0; left &= left - 1) {
+  for (auto left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    // A machine may have instruction sets that nothing was compiled for; the next best then stands in.
-    if (std::find(tables.begin(), tables.end(), best<T>()) == tables.end()) tables.push_back(best<T>());
+    tables.push_back(best<T>());
   }
   hwy::SetSupportedTargetsForTest(0);
   best<T>();

@@ -11,7 +11,7 @@ namespace ignd {
 
 template <class T>
 Linear<T>::Linear(std::size_t features, bool bias)
-    : Model<T>(std::min(features, most_parameters) + (bias ? 1 : 0)), features_(features), bias_(bias) {
+    : Model<T>(std::min(features, most_parameters + 1) + (bias ? 1 : 0)), features_(features), bias_(bias) {
   if (features == 0 && !bias) throw InvalidArgument("a linear model needs a feature or a bias");
 }
 

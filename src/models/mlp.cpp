@@ -42,7 +42,7 @@ Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
     scratch_size_ += inputs + 1 + outputs;
-    index_size_ += inputs + 1 + kernels::active_slack;
+    index_size_ += inputs + 1;
   }
 }
 
