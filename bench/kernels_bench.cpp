@@ -148,8 +148,8 @@ void update_outer_adam(benchmark::State& state, const Table<T>& table, Shape sha
   const auto step = adam_step<T>();
   const auto update = table.update_outer[static_cast<std::size_t>(Method::adam)];
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        update(step, {w.data(), a.data(), b.data()}, u.data(), u.data(), active, v.data(), shape.columns, T(1), T(0)));
+    benchmark::DoNotOptimize(update(step, {w.data(), a.data(), b.data()}, u.data(), u.data(), active.data(),
+                                    active.size(), v.data(), shape.columns, T(1), T(0)));
     benchmark::ClobberMemory();
   }
   count(state, n);

@@ -35,9 +35,11 @@ sources() {
   done
 }
 
-# Reads names of files; says only what clang-tidy objects to.
+# Reads names of files, looks at those that the build compiles, and says only what clang-tidy objects to.
 tidy() {
+  local known
+  known=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",*$|\1|p" build/release/compile_commands.json)
   # shellcheck disable=SC2016 # expanded by the inner shell
-  xargs -r -P "$(nproc)" -n 1 bash -c \
+  (grep -xF "$known" || true) | xargs -r -P "$(nproc)" -n 1 bash -c \
     'out=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
 }

@@ -676,8 +676,9 @@ TYPED_TEST(Kernels, UpdateOuterIsUpdateRowByRowBitByBit) {
         Array<T> at_uj(uj, stream.below(4));
         Array<T> at_ud(ud, stream.below(4));
         Array<T> at_v(v, stream.below(4));
-        const double h = table->update_outer[m](step, {got.x.data(), got.a.data(), got.b.data()}, at_uj.data(),
-                                                at_ud.data(), active, at_v.data(), columns, c, decay);
+        const double h =
+            table->update_outer[m](step, {got.x.data(), got.a.data(), got.b.data()}, at_uj.data(), at_ud.data(),
+                                   active.data(), active.size(), at_v.data(), columns, c, decay);
         double sum = 0;
         double size = 0;
         for (const std::uint32_t r : active) {
@@ -720,8 +721,8 @@ TYPED_TEST(Kernels, UpdatesLookOnlyAtTheStateTheyHave) {
       EXPECT_NE(w, std::vector<T>(longest)) << table->name << " " << m;
       std::vector<T> outer(longest), outer_a(longest);
       T* outer_state = method == Method::plain ? nullptr : outer_a.data();
-      table->update_outer[m](step, {outer.data(), outer_state, nullptr}, one.data(), one.data(), active, d.data(),
-                             longest, T{1}, T{0});
+      table->update_outer[m](step, {outer.data(), outer_state, nullptr}, one.data(), one.data(), active.data(),
+                             active.size(), d.data(), longest, T{1}, T{0});
       EXPECT_EQ(outer, w) << table->name << " " << m;
       EXPECT_EQ(outer_a, a) << table->name << " " << m;
     }

@@ -13,14 +13,16 @@ namespace ignd {
 // is where the block's weights start in the flat parameter array.
 
 // A dense layer stored by input unit: j[r][c] = u[r] * v[c], with u the layer's inputs and v the output's
-// derivative with respect to each unit. In a model with row tables, each Outer block is one of them.
+// derivative with respect to each unit.
 template <class T>
 struct Outer {
   std::size_t offset = 0;
   std::span<const T> u;
   std::span<const T> v;
   std::span<const std::uint32_t> active;  // the rows with u != 0, in increasing order
-  bool on_input = false;                  // row r multiplies the sample's input r: a metric applies here
+  bool rows_wait =
+      false;              // the trainer's: transforms leave the other rows alone, they are brought up to date when read
+  bool on_input = false;  // row r multiplies the sample's input r: a metric applies here
 };
 
 template <class T>

@@ -20,8 +20,7 @@ struct Step {
   double alpha = 0;
   double c = 0;
   double decay = 0;
-  double s = 0;                 // j^T d
-  bool idle_rows_wait = false;  // rows without sensitivity are left alone now and brought up to date later
+  double s = 0;  // j^T d
 };
 
 // What a transform remembers of each weight: as many arrays as it has names for, each the size of the parameters.
@@ -33,6 +32,7 @@ template <class T>
 struct IdleSteps {
   std::vector<T> factor, root;  // of adam, see kernels
   T series[3] = {};
+  T limit = 0;
   bool complete = false;    // the terms were cut off before their end: more steps would add nothing
   bool stationary = false;  // as many steps at any later time add up to the same
   T eps = 0;

@@ -22,6 +22,7 @@ constexpr std::size_t sample_count = 2048;
 constexpr std::size_t hash_bits = 18;
 constexpr std::size_t active_features = 40;
 constexpr double round_seconds = 4e-3;
+constexpr double warm_up_samples = 40'000;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -41,6 +42,11 @@ struct Timed {
   double units_per_pass = 1;
   std::size_t passes = 1;
   std::vector<double> seconds_per_unit = {};
+
+  // Not measured: lets caches, branch predictors and Adam's corrections settle.
+  void warm_up(double units) {
+    for (double done = 0; done < units; done += units_per_pass) pass();
+  }
 
   void round() {
     const double start = seconds_of(CLOCK_MONOTONIC);
@@ -255,6 +261,7 @@ int bench(const BenchOptions& options) {
   for (Row& row : rows) all.push_back(&row.timed);
 
   // Round by round through everything: a disturbance falls on all alike and the ratios stay.
+  for (Row& row : rows) row.timed.warm_up(warm_up_samples);
   for (Timed* timed : all) timed->calibrate();
   const double wall_start = seconds_of(CLOCK_MONOTONIC);
   const double cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -264,8 +271,8 @@ int bench(const BenchOptions& options) {
   const double busy = (seconds_of(CLOCK_MONOTONIC) - wall_start) / (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start);
 
   if (!options.json) {
-    fmt::print("ignd {}, {}, {} kernels; one thread, median of {} rounds\n", version(), compiler(), cpu_path(),
-               options.repeats);
+    fmt::print("ignd {}, {}, {} kernels; one thread, median of {} rounds after {:.0f} steps\n", version(), compiler(),
+               cpu_path(), options.repeats, warm_up_samples);
     print_peaks(in_float, "float");
     print_peaks(in_double, "double");
     fmt::print("a random line of {} kB: {:.2f} ns\n\n", (std::size_t{4} << hash_bits) / 1024, 1e9 * best(lines));

@@ -96,6 +96,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
 
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
+  updater_->mark_waiting(trace_.j);
   if (options_.metric == MetricKind::second_moment) {
     metric_ = std::make_unique<Metric<T>>(trace_.j, update.tables);
   }

@@ -74,7 +74,7 @@ class Coordinatewise final : public Transform<T> {
                         state,
                         static_cast<T>(step.c),
                         static_cast<T>(step.decay),
-                        step.decay == 0 && (step.idle_rows_wait || !drifts())};
+                        step.decay == 0 && !drifts()};
     double h = 0;
     for (std::size_t i = 0; i < j.size(); ++i) {
       h += std::visit([&]<class Form>(const Form& block) { return update(block, std::get<Form>(direction[i])); }, j[i]);
@@ -133,6 +133,7 @@ class Coordinatewise final : public Transform<T> {
     steps.root.assign(1, static_cast<T>(root));
     for (const T f : later.factor) steps.factor.push_back(beta1 * f);
     for (const T r : later.root) steps.root.push_back(static_cast<T>(root_beta2) * r);
+    set_limit(steps);
   }
 
   void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
@@ -140,11 +141,10 @@ class Coordinatewise final : public Transform<T> {
     const auto& kernel = kernels::table<T>();
     const kernels::Weights<T> at = weights(w.data(), state, offset);
     if (constants_.method == Method::adam) {
-      const bool usable = std::isfinite(steps.series[2]) && !steps.root.empty();
       kernel.adam_idle({.factor = steps.factor,
                         .root = steps.root,
                         .series = {steps.series[0], steps.series[1], steps.series[2]},
-                        .limit = usable ? kernels::series_limit<T> * steps.root.back() : T{0},
+                        .limit = steps.limit,
                         .eps = steps.eps,
                         .keep = steps.keep,
                         .beta1_k = steps.shrink[0],
@@ -230,6 +230,12 @@ class Coordinatewise final : public Transform<T> {
     }
     for (std::size_t n = 0; n < 3; ++n) steps.series[n] = static_cast<T>(series[n]);
     steps.complete = t <= last;
+    set_limit(steps);
+  }
+
+  // The expansion is in eps / (root sqrt(b)), and the last root is the smallest.
+  static void set_limit(IdleSteps<T>& steps) {
+    steps.limit = std::isfinite(steps.series[2]) ? kernels::series_limit<T> * steps.root.back() : T{0};
   }
 
   // The product of 1 - alpha_t decay.
@@ -265,23 +271,17 @@ class Coordinatewise final : public Transform<T> {
     T* w;
     TransformState<T>& state;
     T c, decay;
-    bool active_only;
+    bool zero_rows_rest;  // a row without direction does not change
 
     double run(std::size_t offset, const T* j, const T* d, T factor, std::size_t n) const {
       return kernel(constants, weights(w, state, offset), j, d, factor, decay, n);
     }
 
     double operator()(const Outer<T>& j, const Outer<T>& d) const {
-      const std::size_t columns = j.v.size();
-      if (active_only) {
-        return outer_kernel(constants, weights(w, state, j.offset), j.u.data(), d.u.data(), j.active, j.v.data(),
-                            columns, c, decay);
-      }
-      double h = 0;
-      for (std::size_t r = 0; r < j.u.size(); ++r) {
-        h += static_cast<double>(j.u[r]) * run(j.offset + r * columns, j.v.data(), d.v.data(), c * d.u[r], columns);
-      }
-      return h;
+      const bool active_only = zero_rows_rest || j.rows_wait;
+      return outer_kernel(constants, weights(w, state, j.offset), j.u.data(), d.u.data(),
+                          active_only ? j.active.data() : nullptr, active_only ? j.active.size() : j.u.size(),
+                          j.v.data(), j.v.size(), c, decay);
     }
 
     double operator()(const Dense<T>& j, const Dense<T>& d) const {

@@ -11,6 +11,14 @@
 
 namespace ignd {
 
+namespace {
+
+// The size from which a row of a dense layer is better left waiting than stepped along: below it, finding out what it
+// has missed costs more than the steps (docs/performance.md).
+constexpr std::size_t waiting_bytes = 512;
+
+}  // namespace
+
 template <class T>
 std::vector<std::string> Updater<T>::faults(const Options& options) {
   std::vector<std::string> found;
@@ -45,7 +53,8 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   if (averages) average_.resize(parameter_count);
   for (const RowTable& table : options_.tables) {
     Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
-    if (table.sparse ? drifts || averages : drifts && options_.l2 == 0 && !averages) rows.stamp.resize(table.rows);
+    const bool pays = table.width * sizeof(T) >= waiting_bytes && options_.l2 == 0 && !averages;
+    if (table.sparse ? drifts || averages : drifts && pays) rows.stamp.resize(table.rows);
     if (table.sparse && options_.l2 > 0) rows.log_shrink.resize(table.rows);
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
     tables_.push_back(std::move(rows));
@@ -99,9 +108,12 @@ const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t la
     options_.transform->sum_idle_steps(first, last, options_.schedule, cache_[0].steps);
     return cache_[0].steps;
   }
-  for (std::uint64_t n = 1; n <= count; ++n) {
+  const auto holds = [&](const CachedSteps& cached) {
+    return cached.last == last || (cached.steps.stationary && cached.last <= last);
+  };
+  for (std::uint64_t n = holds(cache_[count]) ? count : 1; n <= count; ++n) {
     CachedSteps& cached = cache_[n];
-    if (cached.last == last || (cached.steps.stationary && cached.last <= last)) continue;
+    if (holds(cached)) continue;
     options_.transform->prepend_idle_step(last - n + 1, options_.schedule, n == 1 ? none_ : cache_[n - 1].steps,
                                           cached.steps);
     cached.last = last;
@@ -133,6 +145,17 @@ void Updater<T>::catch_up(Rows& rows, std::uint32_t row) {
 }
 
 template <class T>
+void Updater<T>::mark_waiting(Sensitivity<T>& j) const {
+  for (auto& block : j) {
+    auto* outer = std::get_if<Outer<T>>(&block);
+    if (outer == nullptr) continue;
+    outer->rows_wait = std::any_of(tables_.begin(), tables_.end(), [&](const Rows& rows) {
+      return rows.table.offset == outer->offset && !rows.stamp.empty();
+    });
+  }
+}
+
+template <class T>
 void Updater<T>::begin(std::span<T> w, std::uint64_t t) {
   w_ = w;
   t_ = t;
@@ -154,8 +177,7 @@ void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
 }
 
 template <class T>
-double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, Step step) {
-  step.idle_rows_wait = waits_;
+double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step) {
   const double h = options_.transform->apply(w_, state_, j, direction, step);
   average_all(step.t);
   if (!waits_) return h;

@@ -38,14 +38,15 @@ class Updater final : public RowReader {
 
   Updater(Options options, std::size_t parameter_count);
 
-  // Whether it has to be told which rows are read.
+  // Whether it has to be told which rows are read, and which blocks of the model's sensitivity have rows that wait.
   bool waits() const { return waits_; }
+  void mark_waiting(Sensitivity<T>& j) const;
 
   // A step consists of begin, the model's forward pass (which announces the rows it reads) and, unless the step is
   // called off, finish: weights as after step t, then step t + 1. Returns h.
   void begin(std::span<T> w, std::uint64_t t);
   void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) override;
-  double finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, Step step);
+  double finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step);
 
   // Gives all rows the values a dense run has after step t.
   void catch_up_all(std::span<T> w, std::uint64_t t);

@@ -90,9 +90,10 @@ struct Table {
   using Update = double(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay,
                         std::size_t n);
   std::array<Update*, method_count> update;
-  // The same with j = uj[r] v[c] and d = ud[r] v[c] in the active rows of a matrix.
-  using UpdateOuter = double(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows,
-                             const T* v, std::size_t columns, T c, T decay);
+  // The same with j = uj[r] v[c] and d = ud[r] v[c] in the given rows of a matrix, or the first `count` if rows is null.
+  using UpdateOuter = double(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud,
+                             const std::uint32_t* rows, std::size_t count, const T* v, std::size_t columns, T c,
+                             T decay);
   std::array<UpdateOuter*, method_count> update_outer;
   void (*adam_idle)(const AdamIdle<T>& idle, Weights<T> at, std::size_t n);
 };

@@ -145,10 +145,11 @@ double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* 
 }
 
 template <Method method, class T>
-double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows, const T* v,
-                    std::size_t columns, T c, T decay) {
+double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, const std::uint32_t* rows,
+                    std::size_t count, const T* v, std::size_t columns, T c, T decay) {
   double h = 0;
-  for (const std::uint32_t r : rows) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t r = rows == nullptr ? i : rows[i];
     const std::size_t k = r * columns;
     const Weights<T> row{at.w + k, at.a == nullptr ? nullptr : at.a + k, at.b == nullptr ? nullptr : at.b + k};
     h += static_cast<double>(uj[r]) * update<method>(step, row, v, v, c * ud[r], decay, columns);

@@ -291,7 +291,20 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
 
 template <class T>
 void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
-  for (std::size_t k = 0; k < n; ++k) w[index[k]] = std::fma(factor, x[k], w[index[k]]);
+  // Four at a time: the rows are distinct, so that no store need be waited for.
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4) {
+    T* const w0 = w + index[k];
+    T* const w1 = w + index[k + 1];
+    T* const w2 = w + index[k + 2];
+    T* const w3 = w + index[k + 3];
+    const T s0 = *w0 + factor * x[k];
+    const T s1 = *w1 + factor * x[k + 1];
+    const T s2 = *w2 + factor * x[k + 2];
+    const T s3 = *w3 + factor * x[k + 3];
+    *w0 = s0, *w1 = s1, *w2 = s2, *w3 = s3;
+  }
+  for (; k < n; ++k) w[index[k]] += factor * x[k];
 }
 
 template <class T>
@@ -372,12 +385,11 @@ inline constexpr bool has_a = method != Method::plain;
 template <Method method>
 inline constexpr bool has_b = method == Method::adam || method == Method::adadelta;
 
-// `step` is a copy: no store to the weights can change it.
+// `step` is a copy: no store to the weights can change it. The sensitivity is scale * j; j^T dw is added up in lanes,
+// and what does not fill a vector apart.
 template <Method method, class T>
-HWY_INLINE T update_run(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
-  const hn::ScalableTag<T> full;
-  auto h = hn::Zero(full);
-  T rest = 0;
+HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, T scale, const T* j, const T* d, T c, T decay,
+                           std::size_t n, hn::Vec<hn::ScalableTag<T>>& lanes, T& rest) {
   for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
     using V = hn::Vec<decltype(tag)>;
     const V w = hn::LoadU(tag, at.w + k);
@@ -390,30 +402,37 @@ HWY_INLINE T update_run(StepConstants<T> step, Weights<T> at, const T* j, const 
     hn::StoreU(hn::Add(w, change), tag, at.w + k);
     if constexpr (has_a<method>) hn::StoreU(a, tag, at.a + k);
     if constexpr (has_b<method>) hn::StoreU(b, tag, at.b + k);
-    if constexpr (std::is_same_v<decltype(tag), std::remove_const_t<decltype(full)>>) {
-      h = hn::MulAdd(hn::LoadU(tag, j + k), change, h);
+    const V sensitivity = hn::Mul(hn::Set(tag, scale), hn::LoadU(tag, j + k));
+    if constexpr (std::is_same_v<decltype(tag), hn::ScalableTag<T>>) {
+      lanes = hn::MulAdd(sensitivity, change, lanes);
     } else {
-      rest += hn::GetLane(hn::Mul(hn::LoadU(tag, j + k), change));
+      rest += hn::GetLane(hn::Mul(sensitivity, change));
     }
   });
-  return sum_of_lanes(full, h) + rest;
 }
 
 template <Method method, class T>
 double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
-  return static_cast<double>(update_run<method>(step, at, j, d, c, decay, n));
+  const hn::ScalableTag<T> tag;
+  auto lanes = hn::Zero(tag);
+  T rest = 0;
+  update_run<method>(step, at, T{1}, j, d, c, decay, n, lanes, rest);
+  return static_cast<double>(sum_of_lanes(tag, lanes)) + static_cast<double>(rest);
 }
 
 template <Method method, class T>
-double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, Active rows, const T* v,
-                    std::size_t columns, T c, T decay) {
-  double h = 0;
-  for (const std::uint32_t r : rows) {
+double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, const std::uint32_t* rows,
+                    std::size_t count, const T* v, std::size_t columns, T c, T decay) {
+  const hn::ScalableTag<T> tag;
+  auto lanes = hn::Zero(tag);
+  T rest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t r = rows == nullptr ? i : rows[i];
     const std::size_t k = r * columns;
     const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
-    h += static_cast<double>(uj[r] * update_run<method>(step, row, v, v, c * ud[r], decay, columns));
+    update_run<method>(step, row, uj[r], v, v, c * ud[r], decay, columns, lanes, rest);
   }
-  return h;
+  return static_cast<double>(sum_of_lanes(tag, lanes)) + static_cast<double>(rest);
 }
 
 template <class T>

@@ -82,7 +82,7 @@ void Mlp<T>::prepare(Trace<T>& trace) const {
     inputs.back() = 1;  // the bias's input
     if (l + 1 < layers_.size()) {
       const auto deltas = scratch.subspan(layer.deltas, layer.columns);
-      trace.j.push_back(Outer<T>{layer.weights, inputs, deltas, {}, l == 0});
+      trace.j.push_back(Outer<T>{.offset = layer.weights, .u = inputs, .v = deltas, .active = {}, .on_input = l == 0});
     } else {
       trace.j.push_back(Dense<T>{layer.weights, inputs, l == 0});  // a single unit, whose delta is 1
     }
