@@ -62,6 +62,16 @@ TYPED_TEST(Packed, LearningManyIsALoopOfLearningOne) {
   EXPECT_TRUE(std::ranges::equal(one.parameters(), many.parameters()));
 }
 
+TYPED_TEST(Packed, AnOrderThatNamesNoSampleIsRefused) {
+  Samples<TypeParam> samples(1);
+  samples.add(std::vector<TypeParam>{1}, 1);
+  Linear<TypeParam> model(1);
+  Trainer<TypeParam> trainer(model, {});
+  const std::vector<std::uint32_t> order{0, 7};
+  EXPECT_THROW(learn(trainer, samples, std::span<const std::uint32_t>(order)), InvalidArgument);
+  EXPECT_EQ(trainer.steps(), 1U);
+}
+
 TYPED_TEST(Packed, LearningEndsWithTheRun) {
   Samples<TypeParam> samples(1);
   samples.add(std::vector<TypeParam>{1}, 1);

@@ -12,7 +12,7 @@ struct Optimizer {
   std::string transform = "plain";
 };
 
-// sgd, ignd, adam, adam-ignd, sps, ngd, nlms. Throws InvalidArgument for other names; any other pair is allowed by
+// sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names; any other pair is allowed by
 // naming both parts.
 Optimizer find_optimizer(std::string_view name);
 

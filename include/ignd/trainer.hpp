@@ -23,7 +23,7 @@ template <class T>
 struct Sample {
   Input<T> x;
   double y = 0;
-  double weight = 1;  // importance: the step is what `weight` repetitions would do; 0 is no step
+  double weight = 1;  // importance, 0 ... 1e6: the step is what so many repetitions would do
 };
 
 enum class MetricKind {

@@ -36,6 +36,9 @@ template <class T>
 StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
   StepInfo last;
   for (std::size_t k = 0; k < order.size(); ++k) {
+    if (order[k] >= samples.size()) {
+      throw InvalidArgument(fmt::format("the order names sample {}, but there are {}", order[k], samples.size()));
+    }
     if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
     last = trainer.step(samples[order[k]]);
     if (trainer.status() != StepStatus::learned) break;
