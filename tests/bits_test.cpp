@@ -45,7 +45,8 @@ void expect_looking_changes_nothing() {
             run<T>(model, options, [&](const auto&, const auto& info) { output += to_string(info) + "\n"; });
         double evaluated = 0;
         const auto often = run<T>(model, options, [&](const auto& trainer, const auto&) {
-          for (const T w : trainer.snapshot()->parameters()) evaluated += static_cast<double>(w);
+          const auto seen = trainer.snapshot();
+          for (const T w : seen->parameters()) evaluated += static_cast<double>(w);
           Checkpoint checkpoint;
           trainer.save(checkpoint);
         });

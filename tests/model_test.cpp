@@ -151,7 +151,7 @@ TEST(Mlp, SeedDecidesTheInitialWeightsAndBiasesAreZero) {
   const Mlp<float> c({3, 4}, {.seed = 2});
   EXPECT_TRUE(std::ranges::equal(a.parameters(), b.parameters()));
   EXPECT_FALSE(std::ranges::equal(a.parameters(), c.parameters()));
-  for (std::size_t unit = 0; unit < 4; ++unit) EXPECT_EQ(a.parameters()[3 * 4 + unit], 0);
+  for (std::size_t unit = 0; unit < 4; ++unit) EXPECT_EQ(a.parameters()[12 + unit], 0);
   EXPECT_EQ(a.parameters().back(), 0);
 }
 

@@ -28,7 +28,7 @@ class Checkpoint {
   void set(std::string name, std::span<const T> values) {
     entries_[std::move(name)] = std::vector<T>(values.begin(), values.end());
   }
-  void set(std::string name, const Stream& stream);
+  void set(const std::string& name, const Stream& stream);  // as "stream.NAME"
 
   bool has(std::string_view name) const { return entries_.contains(name); }
 

@@ -21,7 +21,6 @@ static_assert(std::endian::native == std::endian::little, "the checkpoint format
 constexpr std::string_view magic{"\x89IGND\r\n\x1a", 8};
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t header_size = 24;  // magic, version, number of entries, file size
-constexpr std::size_t entry_size = 16;   // length of name, type, number of elements
 constexpr std::size_t checksum_size = 8;
 // The variant's alternatives in order: the type of an entry is its index.
 constexpr std::array<const char*, 5> type_names{"text", "float", "double", "32-bit", "64-bit"};
@@ -48,16 +47,17 @@ std::string serialize(const std::map<std::string, Checkpoint::Entry, std::less<>
   append(out, format_version);
   append(out, static_cast<std::uint32_t>(entries.size()));
   append(out, std::uint64_t{0});  // the file's size, known at the end
-  for (const auto& [name, entry] : entries) {
+  for (const auto& named : entries) {
+    const std::string& name = named.first;
     append(out, static_cast<std::uint32_t>(name.size()));
-    append(out, static_cast<std::uint32_t>(entry.index()));
+    append(out, static_cast<std::uint32_t>(named.second.index()));
     std::visit(
         [&](const auto& values) {
           append(out, static_cast<std::uint64_t>(values.size()));
           append_padded(out, name.data(), name.size());
           append_padded(out, values.data(), values.size() * sizeof(values[0]));
         },
-        entry);
+        named.second);
   }
   const std::uint64_t size = out.size() + checksum_size;
   std::memcpy(out.data() + header_size - sizeof size, &size, sizeof size);
@@ -100,9 +100,9 @@ class Reader {
   const std::filesystem::path& path_;
 };
 
-template <std::size_t Type>
+template <std::size_t type>
 Checkpoint::Entry make_entry(std::string_view bytes) {
-  std::variant_alternative_t<Type, Checkpoint::Entry> values(bytes.size() / element_sizes[Type], {});
+  std::variant_alternative_t<type, Checkpoint::Entry> values(bytes.size() / element_sizes[type], {});
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
@@ -156,7 +156,7 @@ void Checkpoint::set(std::string name, std::uint64_t number) {
   entries_[std::move(name)] = std::vector<std::uint64_t>{number};
 }
 
-void Checkpoint::set(std::string name, const Stream& stream) {
+void Checkpoint::set(const std::string& name, const Stream& stream) {
   entries_["stream." + name] = std::vector<std::uint64_t>{stream.state().key, stream.state().position};
 }
 
