@@ -12,8 +12,8 @@ struct Optimizer {
   std::string transform = "plain";
 };
 
-// sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names; any other pair is allowed by
-// naming both parts.
+// sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names;
+// any other pair is allowed by naming both parts.
 Optimizer find_optimizer(std::string_view name);
 
 std::vector<std::string> optimizer_names();

@@ -90,7 +90,8 @@ struct Table {
   using Update = double(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay,
                         std::size_t n);
   std::array<Update*, method_count> update;
-  // The same with j = uj[r] v[c] and d = ud[r] v[c] in the given rows of a matrix, or the first `count` if rows is null.
+  // The same with j = uj[r] v[c] and d = ud[r] v[c] in the given rows of a matrix, or the first `count` if rows is
+  // null.
   using UpdateOuter = double(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud,
                              const std::uint32_t* rows, std::size_t count, const T* v, std::size_t columns, T c,
                              T decay);
