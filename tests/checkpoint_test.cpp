@@ -433,7 +433,7 @@ TEST(CheckpointRestore, AStatusThatNoTrainerHasIsRefused) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The file
 
-constexpr std::uint32_t text_type = 0, float_type = 1, double_type = 2, u32_type = 3, u64_type = 4;
+constexpr std::uint32_t text_type = 0, float_type = 1, u64_type = 4;  // of docs/formats.md, those used here
 
 template <class Number>
 std::string bytes_of(Number number) {
