@@ -13,7 +13,7 @@ namespace ignd {
 
 namespace {
 
-// The size from which a row of a dense layer is better left waiting than stepped along: below it, finding out what it
+// The size from which a row of a dense layer is better left waiting than stepped along: in short ones, finding out what it
 // has missed costs more than the steps (docs/performance.md).
 constexpr std::size_t waiting_bytes = 512;
 
