@@ -13,8 +13,8 @@ namespace ignd {
 
 namespace {
 
-// The size from which a row of a dense layer is better left waiting than stepped along: in short ones, finding out what it
-// has missed costs more than the steps (docs/performance.md).
+// The size from which a row of a dense layer is better left waiting than stepped along: in short ones, finding out what
+// it has missed costs more than the steps (docs/performance.md).
 constexpr std::size_t waiting_bytes = 512;
 
 }  // namespace
