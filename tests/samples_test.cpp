@@ -62,6 +62,28 @@ TYPED_TEST(Packed, LearningManyIsALoopOfLearningOne) {
   EXPECT_TRUE(std::ranges::equal(one.parameters(), many.parameters()));
 }
 
+TYPED_TEST(Packed, LearningASequenceIsALoopOfLearningOne) {
+  Stream stream(63, "samples");
+  std::vector<std::vector<TypeParam>> values;
+  std::vector<std::vector<std::uint32_t>> index;
+  std::vector<Sample<TypeParam>> samples;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    values.push_back(normal_vector<TypeParam>(stream, 3));
+    index.push_back({i % 5, 5 + i % 7, i % 3});  // not always in order
+  }
+  for (std::size_t i = 0; i < 40; ++i) samples.push_back({{values[i], index[i]}, stream.normal()});
+
+  HashedLinear<TypeParam> one(4);
+  HashedLinear<TypeParam> many(4);
+  Trainer<TypeParam> one_by_one(one, {.optimizer = find_optimizer("ignd")});
+  Trainer<TypeParam> at_once(many, {.optimizer = find_optimizer("ignd")});
+  std::vector<StepInfo> steps(samples.size());
+  const StepInfo last = learn<TypeParam>(at_once, samples, steps);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(one_by_one.step(samples[i]).prediction, steps[i].prediction);
+  EXPECT_EQ(last.prediction, steps.back().prediction);
+  EXPECT_TRUE(std::ranges::equal(one.parameters(), many.parameters()));
+}
+
 TYPED_TEST(Packed, AnOrderThatNamesNoSampleIsRefused) {
   Samples<TypeParam> samples(1);
   samples.add(std::vector<TypeParam>{1}, 1);

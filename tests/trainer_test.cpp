@@ -165,6 +165,33 @@ TEST(BadSample, ChangesNothing) {
   EXPECT_EQ(trainer.step({{good}, 1}).status, StepStatus::learned);
 }
 
+// Inputs are looked at only once something has come out that is not finite; nothing may slip through.
+TEST(BadSample, InputsThatAreNotFiniteAreRefusedByEveryModelWhateverItsWeights) {
+  for (const char* spec : {"linear:features=3", "hashed-linear:bits=4", "mlp:widths=3x4x4,activation=relu",
+                           "mlp:widths=3x4x4,activation=tanh"}) {
+    for (const float scale : {0.0F, 1.0F, -1.0F}) {
+      for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+        const auto model = make_model<float>(spec);
+        for (float& w : model->parameters()) w *= scale;
+        const std::vector<float> before(model->parameters().begin(), model->parameters().end());
+        Trainer<float> trainer(*model, {.metric = metric});
+        const std::vector<std::uint32_t> index{1, 2, 3};
+        const bool sparse = std::string_view(spec).starts_with("hashed");
+        const auto input = [&](const std::vector<float>& x) {
+          return sparse ? Input<float>{x, index} : Input<float>{x};
+        };
+        for (const double bad : {infinity, -infinity, nan}) {
+          const std::vector<float> x{1, static_cast<float>(bad), 2};
+          EXPECT_THROW(trainer.step({input(x), 1}), BadSample) << spec << " " << scale << " " << bad;
+        }
+        EXPECT_TRUE(std::ranges::equal(model->parameters(), before));
+        const std::vector<float> good{1, 0, 2};
+        EXPECT_EQ(trainer.step({input(good), 1}).status, StepStatus::learned) << spec;
+      }
+    }
+  }
+}
+
 TEST(BadSample, MessageNamesTheValue) {
   Linear<double> model(3);
   Trainer<double> trainer(model, {});

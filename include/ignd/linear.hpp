@@ -39,7 +39,8 @@ class HashedLinear final : public Model<T> {
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
 
  private:
-  Rows<T> select_rows(const Input<T>& x, Trace<T>& trace) const;
+  void select_rows(const Input<T>& x, Trace<T>& trace) const;
+  void sort_rows(const Input<T>& x, Trace<T>& trace) const;
 
   unsigned bits_;
   bool bias_;

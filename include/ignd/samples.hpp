@@ -43,9 +43,4 @@ class Samples {
   AlignedVector<std::byte> bytes_;
 };
 
-// Steps through the samples in the given order (throws InvalidArgument where it names none), exactly as a loop of
-// Trainer::step would, and ends early where the run does. Returns the last step.
-template <class T>
-StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
-
 }  // namespace ignd

@@ -22,13 +22,14 @@ class Schedule {
   static Schedule parse(std::string_view spec);
   std::string spec() const;
 
-  double rate(std::uint64_t t) const;
+  double rate(std::uint64_t t) const { return is_constant_from(t) ? rate_ : changing_rate(t); }
   double largest_rate() const { return kind_ == Kind::cosine && shape_ > rate_ ? shape_ : rate_; }
   bool is_constant_from(std::uint64_t t) const { return kind_ == Kind::constant && t >= warmup_; }
 
  private:
   enum class Kind { constant, robbins_monro, cosine };
   Schedule(Kind kind, double rate, double horizon, std::uint64_t steps, double shape);
+  double changing_rate(std::uint64_t t) const;
 
   Kind kind_;
   double rate_;

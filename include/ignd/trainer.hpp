@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace ignd {
@@ -69,6 +70,20 @@ std::string to_string(const StepInfo& info);
 
 enum class Iterate { last, averaged };
 
+template <class T>
+class Samples;
+template <class T>
+class Trainer;
+
+// Steps through the samples one after the other, exactly as a loop of Trainer::step would but without its start-up
+// cost, and ends early where the run does. Returns the last step; `steps` has room for what each gave, or is empty.
+template <class T>
+StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps = {});
+
+// The same for packed samples in the given order. Throws InvalidArgument where it names none.
+template <class T>
+StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
+
 // Learns one sample at a time: predicts first, then steps. The model's weights are the trainer's to change and must
 // outlive it. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
@@ -101,8 +116,14 @@ class Trainer {
   void restore(const Checkpoint& checkpoint);
 
  private:
+  friend StepInfo learn<T>(Trainer& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps);
+  friend StepInfo learn<T>(Trainer& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
+
   void check(const Sample<T>& sample) const;
-  StepInfo end_run(StepInfo info, StepStatus cause);
+  static void check_values(const Sample<T>& sample);
+  void flushed_step(const Sample<T>& sample, StepInfo& info);  // with the processor set for it
+  StepStatus predict_and_descend(const Sample<T>& sample, StepInfo& info);
+  StepStatus descend(const Sample<T>& sample, StepInput& input, StepInfo& info);
   void describe(Checkpoint& checkpoint) const;
 
   Model<T>& model_;

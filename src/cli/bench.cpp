@@ -152,21 +152,25 @@ struct SparseData {
 };
 
 Timed time_hashed(const Optimizer& optimizer) {
-  auto run = std::make_shared<Run<float>>(fmt::format("hashed-linear:bits={}", hash_bits), optimizer);
+  auto run = std::make_shared<Run<float>>(fmt::format("hashed-linear:bits={},bias=0", hash_bits), optimizer);
   auto data = std::make_shared<SparseData>();
-  return {[run, data] {
-            for (std::size_t i = 0; i < sample_count; ++i) run->trainer->step({(*data)[i], 1});
+  std::vector<Sample<float>> samples;
+  for (std::size_t i = 0; i < sample_count; ++i) samples.push_back({(*data)[i], 1});
+  return {[run, data, samples] {
+            learn<float>(*run->trainer, samples);
             run->require_health();
           },
           static_cast<double>(sample_count)};
 }
 
-// What the cache lines of a hashed step cost by themselves: each touched weight read, changed and written.
+// What the cache lines of a hashed step cost by themselves: the sample read, each touched weight read, changed and
+// written.
 Timed time_lines() {
   auto data = std::make_shared<SparseData>();
   auto table = std::make_shared<AlignedVector<float>>(std::size_t{1} << hash_bits);
   return {[data, table] {
-            for (const std::uint32_t i : data->index) (*table)[i] += 1;
+            const std::size_t n = data->index.size();
+            for (std::size_t k = 0; k < n; ++k) (*table)[data->index[k]] += data->values[k];
           },
           static_cast<double>(sample_count * active_features)};
 }
@@ -207,7 +211,8 @@ std::vector<Row> all_rows() {
     rows.push_back(
         {"linear:features=64", name, "float", linear, time_dense<float>("linear:features=64", 64, optimizer)});
     const Work hashed{.roots = optimizer.transform == "adam" ? 41.0 : 0, .lines = active_features};
-    rows.push_back({fmt::format("hashed-linear:bits={}", hash_bits), name, "float", hashed, time_hashed(optimizer)});
+    rows.push_back(
+        {fmt::format("hashed-linear:bits={},bias=0", hash_bits), name, "float", hashed, time_hashed(optimizer)});
   }
   for (const char* transform : {"momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamw"}) {
     add_network<float>(rows, paper, fmt::format("gauss-newton+{}", transform), {"gauss-newton", transform});

@@ -5,8 +5,10 @@
 
 namespace ignd {
 
-WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, StepInput in, double alpha,
-                           double weight) {
+WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
+                           double alpha, double weight) {
+  if (weight == 1) return {rule.coefficient(first), first.l2 > 0 ? rule.scale(first) * first.l2 : 0};
+  StepInput in = first;
   WeightedStep sum;
   double kept = 1;  // of the weights, after the l2 part of all repetitions
   for (double left = weight; left > 0; left -= 1) {

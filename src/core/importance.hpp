@@ -16,7 +16,7 @@ struct WeightedStep {
 // What `weight` repetitions of a sample add up to, followed in the output alone: f moves by -alpha xi l_f s each time,
 // which is exact for a linear model with plain steps. Multiplying the loss by the weight would cancel in xi, and
 // multiplying the step by it would overshoot; a fraction of a repetition is that fraction of its step.
-WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, StepInput in, double alpha,
-                           double weight);
+WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
+                           double alpha, double weight);
 
 }  // namespace ignd

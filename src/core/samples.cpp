@@ -1,6 +1,7 @@
 #include "ignd/samples.hpp"
 
 #include "ignd/error.hpp"
+#include "kernels/flush_to_zero.hpp"
 
 #include <cstring>
 
@@ -34,13 +35,26 @@ void Samples<T>::add(std::span<const T> values, double y, double weight) {
 
 template <class T>
 StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
+  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
   StepInfo last;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (order[k] >= samples.size()) {
       throw InvalidArgument(fmt::format("the order names sample {}, but there are {}", order[k], samples.size()));
     }
     if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
-    last = trainer.step(samples[order[k]]);
+    trainer.flushed_step(samples[order[k]], last);
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
+template <class T>
+StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps) {
+  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  StepInfo last;
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    trainer.flushed_step(samples[k], last);
+    if (!steps.empty()) steps[k] = last;
     if (trainer.status() != StepStatus::learned) break;
   }
   return last;
@@ -48,6 +62,8 @@ StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const s
 
 template class Samples<float>;
 template class Samples<double>;
+template StepInfo learn(Trainer<float>&, std::span<const Sample<float>>, std::span<StepInfo>);
+template StepInfo learn(Trainer<double>&, std::span<const Sample<double>>, std::span<StepInfo>);
 template StepInfo learn(Trainer<float>&, const Samples<float>&, std::span<const std::uint32_t>);
 template StepInfo learn(Trainer<double>&, const Samples<double>&, std::span<const std::uint32_t>);
 

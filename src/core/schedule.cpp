@@ -46,7 +46,7 @@ Schedule Schedule::with_warmup(std::uint64_t steps) const {
   return warmed;
 }
 
-double Schedule::rate(std::uint64_t t) const {
+double Schedule::changing_rate(std::uint64_t t) const {
   const double elapsed = static_cast<double>(t - 1);
   double rate = rate_;
   if (kind_ == Kind::robbins_monro) {

@@ -7,7 +7,6 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "kernels/flush_to_zero.hpp"
-#include "kernels/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +19,6 @@ namespace ignd {
 namespace {
 
 bool all_finite(const LossAt& l) { return std::isfinite(l.value) && std::isfinite(l.d1) && std::isfinite(l.d2); }
-
-// Only in float: double is for those who look at the last bit.
-struct Nothing {};
-template <class T>
-using Flush = std::conditional_t<std::is_same_v<T, float>, kernels::FlushToZero, Nothing>;
 
 // Runs `make` and keeps what it complains about, so that all faults of the options come in one message.
 template <class Make>
@@ -42,6 +36,19 @@ auto input_blocks(const Sensitivity<T>& j) {
   return std::count_if(j.begin(), j.end(), [](const auto& any) {
     return std::visit([](const auto& block) { return block.on_input; }, any);
   });
+}
+
+[[noreturn]] void refuse_curvature(const Loss& loss, double curvature, double y, double f) {
+  throw NonConvexLoss(
+      fmt::format("the loss '{}' has second derivative {} at target {} and output {}; "
+                  "Gauss-Newton needs a loss that is convex in the output",
+                  loss.spec(), curvature, y, f));
+}
+
+[[noreturn]] void refuse_shrinking(std::uint64_t step, double rate, double l2) {
+  throw InvalidArgument(
+      fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; lower one of them",
+                  step, rate, l2));
 }
 
 }  // namespace
@@ -115,75 +122,82 @@ void Trainer<T>::check(const Sample<T>& sample) const {
     throw BadSample(
         fmt::format("the sample's weight is {}, but must be between 0 and {}", sample.weight, largest_weight));
   }
+}
+
+// Asked only where something has gone wrong: an input that is not finite leaves no sensitivity finite.
+template <class T>
+void Trainer<T>::check_values(const Sample<T>& sample) {
   const auto& values = sample.x.values;
-  if (kernels::table<T>().all_finite(values.data(), values.size())) return;
   const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
+  if (bad == values.end()) return;
   throw BadSample(fmt::format("value {} of the sample is {}; the inputs must be finite", bad - values.begin(), *bad));
 }
 
 template <class T>
-StepInfo Trainer<T>::end_run(StepInfo info, StepStatus cause) {
-  status_ = cause;
-  info.status = cause;
+StepInfo Trainer<T>::step(const Sample<T>& sample) {
+  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  StepInfo info;
+  flushed_step(sample, info);
   return info;
 }
 
 template <class T>
-StepInfo Trainer<T>::step(const Sample<T>& sample) {
-  const std::uint64_t t = steps_ + 1;
-  StepInfo info;
+void Trainer<T>::flushed_step(const Sample<T>& sample, StepInfo& info) {
+  info = {};
   info.step = steps_;
-  info.rate = options_.schedule.rate(t);
-  if (status_ != StepStatus::learned) return end_run(info, status_);
+  info.rate = options_.schedule.rate(steps_ + 1);
+  info.status = status_;
+  if (status_ != StepStatus::learned) return;
   check(sample);
+  info.status = predict_and_descend(sample, info);
+  if (info.status == StepStatus::learned || info.status == StepStatus::zero_weight) return;
+  check_values(sample);
+  status_ = info.status;
+}
 
+template <class T>
+StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& info) {
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
-  [[maybe_unused]] const Flush<T> flush;
   info.prediction = model_.forward(sample.x, trace_);
-  if (!std::isfinite(info.prediction)) return end_run(info, StepStatus::output_not_finite);
+  if (!std::isfinite(info.prediction)) return StepStatus::output_not_finite;
 
   const Loss& loss = *options_.loss;
-  info.loss = loss.at(sample.y, info.prediction);
-  if (!all_finite(info.loss)) return end_run(info, StepStatus::loss_not_finite);
-  if (info.loss.d2 < 0) {
-    throw NonConvexLoss(
-        fmt::format("the loss '{}' has second derivative {} at target {} and output {}; "
-                    "Gauss-Newton needs a loss that is convex in the output",
-                    loss.spec(), info.loss.d2, sample.y, info.prediction));
-  }
-  if (sample.weight == 0) {
-    info.status = StepStatus::zero_weight;
-    return info;
-  }
+  StepInput input{.loss = loss.at(sample.y, info.prediction),
+                  .minimum = loss.minimum(sample.y),
+                  .curvature_floor = loss.curvature_floor(),
+                  .l2 = options_.l2};
+  const StepStatus status = descend(sample, input, info);
+  info.loss = input.loss;  // only now: a copy right away would have to wait for the numbers to reach the cache
+  return status;
+}
+
+template <class T>
+StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepInfo& info) {
+  const Loss& loss = *options_.loss;
+  if (!all_finite(input.loss)) return StepStatus::loss_not_finite;
+  if (input.loss.d2 < 0) refuse_curvature(loss, input.loss.d2, sample.y, info.prediction);
+  if (sample.weight == 0) return StepStatus::zero_weight;
 
   model_.sensitivity(sample.x, trace_);
   const Sensitivity<T>& direction = metric_ ? metric_->direction(trace_.j) : trace_.j;
-  info.sensitivity = inner_product(trace_.j, direction);
-  if (!std::isfinite(info.sensitivity)) return end_run(info, StepStatus::sensitivity_not_finite);
+  info.sensitivity = input.s = inner_product(trace_.j, direction);
+  if (!std::isfinite(input.s)) return StepStatus::sensitivity_not_finite;
 
-  const StepInput input{info.loss, loss.minimum(sample.y), loss.curvature_floor(), info.sensitivity, options_.l2};
   const WeightedStep step = repeated_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
   info.coefficient = step.coefficient;
   const bool usable = std::isfinite(static_cast<T>(step.coefficient)) && std::isfinite(static_cast<T>(step.decay)) &&
                       std::isfinite(static_cast<T>(info.rate)) &&
                       std::isfinite(static_cast<T>(info.rate * step.coefficient));
-  if (!usable) {
-    return end_run(info, StepStatus::coefficient_not_finite);
-  }
-  if (info.rate * step.decay >= 1) {
-    throw InvalidArgument(
-        fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; "
-                    "lower one of them",
-                    t, info.rate, options_.l2));
-  }
+  if (!usable) return StepStatus::coefficient_not_finite;
+  const std::uint64_t t = steps_ + 1;
+  if (info.rate * step.decay >= 1) refuse_shrinking(t, info.rate, options_.l2);
 
   if (metric_) metric_->observe(trace_.j);
-  info.h =
-      updater_->finish(trace_.j, direction,
-                       {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = info.sensitivity});
+  info.h = updater_->finish(trace_.j, direction,
+                            {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = input.s});
   info.step = steps_ = t;
-  return info;
+  return StepStatus::learned;
 }
 
 template <class T>
@@ -191,7 +205,7 @@ std::unique_ptr<Model<T>> Trainer<T>::snapshot(Iterate which) const {
   if (which == Iterate::averaged && (options_.average_from == 0 || steps_ < options_.average_from)) {
     throw InvalidArgument("there is no averaged iterate: set average_from to a step that has been taken");
   }
-  [[maybe_unused]] const Flush<T> flush;  // as in a step
+  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;  // as in a step
   auto model = model_.clone();
   Updater<T> updater = *updater_;
   updater.catch_up_all(model->parameters(), steps_);

@@ -170,7 +170,7 @@ class Coordinatewise final : public Transform<T> {
         static_cast<T>(c.decay)};
     if (c.method == Method::adam && !corrections_are_one(t)) {
       step.correction1 = static_cast<T>(Correction(c.beta1, t)());
-      step.correction2 = static_cast<T>(Correction(c.beta2, t)());
+      step.root2 = static_cast<T>(std::sqrt(Correction(c.beta2, t)()));
     }
     return step;
   }

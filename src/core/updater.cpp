@@ -84,7 +84,7 @@ void Updater<T>::average_range(std::size_t offset, std::size_t count, std::uint6
 // All weights outside sparse tables, and the rows of those that this step has read.
 template <class T>
 void Updater<T>::average_all(std::uint64_t t) {
-  if (average_.empty() || t < options_.average_from) return;
+  if (t < options_.average_from) return;
   std::size_t start = 0;
   for (const Rows& rows : tables_) {
     if (!rows.table.sparse) continue;
@@ -179,7 +179,7 @@ void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
 template <class T>
 double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step) {
   const double h = options_.transform->apply(w_, state_, j, direction, step);
-  average_all(step.t);
+  if (!average_.empty()) average_all(step.t);
   if (!waits_) return h;
   log_shrink_ += std::log1p(-step.alpha * step.decay);
   for (const Read& read : reads_) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -7,7 +9,8 @@
 namespace ignd::kernels {
 
 // While one of these lives, denormal floats count as zero: the hardware is many times slower with them, and a decaying
-// moment passes through them. Elsewhere than on x86 it does nothing.
+// moment passes through them. Making one waits for all arithmetic under way, as long as a short step takes. Elsewhere
+// than on x86 it does nothing.
 class FlushToZero {
  public:
 #if defined(__SSE__)
@@ -29,5 +32,10 @@ class FlushToZero {
   unsigned before_;
 #endif
 };
+
+// Only in float: double is for those who look at the last bit.
+struct KeepDenormals {};
+template <class T>
+using FlushToZeroIn = std::conditional_t<std::is_same_v<T, float>, FlushToZero, KeepDenormals>;
 
 }  // namespace ignd::kernels

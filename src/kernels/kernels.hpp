@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,14 +21,14 @@ namespace ignd::kernels {
 //   rmsprop    a = beta1 a + (1 - beta1) g^2;  g / (sqrt(a) + eps)
 //   adadelta   a = beta1 a + (1 - beta1) g^2;  x = g sqrt((b + eps) / (a + eps));  b = beta1 b + (1 - beta1) x^2;  x
 //   adam       a = beta1 a + (1 - beta1) g;  b = beta2 b + (1 - beta2) g^2;
-//              correction1 a / (sqrt(correction2 b) + eps) + decay w
+//              correction1 a / (root2 sqrt(b) + eps) + decay w, with root2 = sqrt(correction2)
 enum class Method { plain, momentum, nesterov, adagrad, rmsprop, adadelta, adam };
 inline constexpr std::size_t method_count = 7;
 
 // The constants of one step; a method looks only at those in its formula.
 template <class T>
 struct StepConstants {
-  T alpha = 0, beta1 = 0, beta2 = 0, eps = 0, correction1 = 1, correction2 = 1, decay = 0;
+  T alpha = 0, beta1 = 0, beta2 = 0, eps = 0, correction1 = 1, root2 = 1, decay = 0;
 };
 
 // A run of weights and the same run of their state.
@@ -59,7 +60,6 @@ template <class T>
 struct Table {
   const char* name;
 
-  bool (*all_finite)(const T* a, std::size_t n);
   // index[0] < index[1] < ... < limit
   bool (*increasing_below)(const std::uint32_t* index, std::size_t n, std::uint32_t limit);
   // sum_k a[k] b[k], in double
@@ -99,9 +99,16 @@ struct Table {
   void (*adam_idle)(const AdamIdle<T>& idle, Weights<T> at, std::size_t n);
 };
 
-// The table in use on this machine.
+// The table in use on this machine: chosen at the first call, and then no more than a pointer.
 template <class T>
-const Table<T>& table();
+inline constinit std::atomic<const Table<T>*> chosen_table = nullptr;
+template <class T>
+const Table<T>& choose_table();
+template <class T>
+const Table<T>& table() {
+  const Table<T>* chosen = chosen_table<T>.load(std::memory_order_relaxed);
+  return chosen != nullptr ? *chosen : choose_table<T>();
+}
 
 template <class T>
 const Table<T>& scalar_table();

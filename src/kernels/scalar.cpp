@@ -7,11 +7,6 @@
 namespace ignd::kernels {
 namespace {
 
-template <class T>
-bool all_finite(const T* a, std::size_t n) {
-  return std::all_of(a, a + n, [](T x) { return std::isfinite(x); });
-}
-
 bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t limit) {
   for (std::size_t k = 0; k < n; ++k) {
     if (index[k] >= limit || (k > 0 && index[k - 1] >= index[k])) return false;
@@ -126,7 +121,7 @@ T transformed(const StepConstants<T>& step, T g, T w, T& a, T& b) {
     case Method::adam:
       a = step.beta1 * a + mixed * g;
       b = step.beta2 * b + (T{1} - step.beta2) * g * g;
-      return step.correction1 * a / (std::sqrt(step.correction2 * b) + step.eps) + step.decay * w;
+      return step.correction1 * a / (step.root2 * std::sqrt(b) + step.eps) + step.decay * w;
   }
 }
 
@@ -134,10 +129,12 @@ template <Method method, class T>
 double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
   double h = 0;
   T none = 0;
+  const bool decays = decay != 0 || step.decay != 0;  // without, nothing depends on w, not even if it is infinite
   for (std::size_t k = 0; k < n; ++k) {
+    const T w = decays ? at.w[k] : T{0};
     T& a = at.a == nullptr ? none : at.a[k];
     T& b = at.b == nullptr ? none : at.b[k];
-    const T change = -step.alpha * transformed<method>(step, c * d[k] + decay * at.w[k], at.w[k], a, b);
+    const T change = -step.alpha * transformed<method>(step, c * d[k] + decay * w, w, a, b);
     at.w[k] += change;
     h += static_cast<double>(j[k]) * static_cast<double>(change);
   }
@@ -172,7 +169,6 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
 template <class T>
 constexpr Table<T> make_table() {
   return {"scalar",
-          all_finite,
           increasing_below,
           dot,
           gather_dot,

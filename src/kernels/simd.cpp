@@ -56,34 +56,22 @@ HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, V v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
-template <class T>
-bool all_finite(const T* a, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t k = 0;
-  for (; k + lanes <= n; k += lanes) {
-    if (!hn::AllTrue(d, hn::IsFinite(hn::LoadU(d, a + k)))) return false;
-  }
-  for (; k < n; ++k) {
-    if (!std::isfinite(a[k])) return false;
-  }
-  return true;
-}
-
 bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t limit) {
   if (n == 0) return true;
   const hn::ScalableTag<std::uint32_t> d;
   const std::size_t lanes = hn::Lanes(d);
-  std::size_t k = 0;
-  for (; k + lanes < n; k += lanes) {
-    const auto here = hn::LoadU(d, index + k);
-    const auto next = hn::LoadU(d, index + k + 1);
-    if (!hn::AllTrue(d, hn::And(hn::Eq(hn::Max(here, next), next), hn::Not(hn::Eq(here, next))))) return false;
+  const std::size_t pairs = n - 1;
+  if (pairs < lanes) {
+    for (std::size_t k = 0; k < pairs; ++k) {
+      if (index[k] >= index[k + 1]) return false;
+    }
+    return index[pairs] < limit;
   }
-  for (; k + 1 < n; ++k) {
-    if (index[k] >= index[k + 1]) return false;
-  }
-  return index[n - 1] < limit;
+  const auto rises = [&](std::size_t k)
+                         HWY_ATTR { return hn::Lt(hn::LoadU(d, index + k), hn::LoadU(d, index + k + 1)); };
+  auto all = rises(pairs - lanes);  // what does not fill a vector is covered by one that ends where the pairs end
+  for (std::size_t k = 0; k + lanes < pairs; k += lanes) all = hn::And(all, rises(k));
+  return hn::AllTrue(d, all) && index[pairs] < limit;
 }
 
 // Sums in double. Four of them side by side, so that an addition need not wait for the one before.
@@ -128,14 +116,14 @@ double dot(const T* a, const T* b, std::size_t n) {
 
 template <class T>
 double gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_t n) {
-  double sums[4] = {};
+  double sums[8] = {};  // side by side, so that an addition need not wait for the one before
   std::size_t k = 0;
   const auto term = [&](std::size_t i) { return static_cast<double>(w[index[i]]) * static_cast<double>(x[i]); };
-  for (; k + 4 <= n; k += 4) {
-    for (std::size_t i = 0; i < 4; ++i) sums[i] += term(k + i);
+  for (; k + 8 <= n; k += 8) {
+    for (std::size_t i = 0; i < 8; ++i) sums[i] += term(k + i);
   }
   for (; k < n; ++k) sums[0] += term(k);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 // body(integral_constant<0>) ... body(integral_constant<count - 1>): unrolled where it is written, so that arrays of
@@ -240,6 +228,8 @@ void layer_backward(const T* w, const T* delta, Active rows, std::size_t columns
 template <class T, class Map>
 HWY_INLINE std::size_t map_and_list(const T* a, T* out, std::size_t n, std::uint32_t* active, Map map) {
   const hn::CappedTag<T, 8> d;
+  const hn::CappedTag<std::uint32_t, 8> d32;
+  const hn::Rebind<std::uint8_t, decltype(d32)> d8;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t count = 0;
   std::size_t k = 0;
@@ -252,7 +242,10 @@ HWY_INLINE std::size_t map_and_list(const T* a, T* out, std::size_t n, std::uint
       hn::StoreMaskBits(d, hn::Not(hn::Eq(mapped, hn::Zero(d))), bits);  // a NaN does not equal zero either
       mask |= static_cast<unsigned>(bits[0]) << i;
     }
-    for (std::size_t i = 0; i < 8; ++i) active[count + i] = static_cast<std::uint32_t>(k) + compact.at[mask][i];
+    for (std::size_t i = 0; i < 8; i += hn::Lanes(d32)) {
+      const auto position = hn::PromoteTo(d32, hn::LoadU(d8, &compact.at[mask][i]));
+      hn::StoreU(hn::Add(hn::Set(d32, static_cast<std::uint32_t>(k)), position), d32, active + count + i);
+    }
     count += static_cast<std::size_t>(std::popcount(mask));
   }
   const hn::CappedTag<T, 1> one;
@@ -291,20 +284,10 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
 
 template <class T>
 void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
-  // Four at a time: the rows are distinct, so that no store need be waited for.
+  const auto add_at = [&](std::size_t k) { w[index[k]] += factor * x[k]; };
   std::size_t k = 0;
-  for (; k + 4 <= n; k += 4) {
-    T* const w0 = w + index[k];
-    T* const w1 = w + index[k + 1];
-    T* const w2 = w + index[k + 2];
-    T* const w3 = w + index[k + 3];
-    const T s0 = *w0 + factor * x[k];
-    const T s1 = *w1 + factor * x[k + 1];
-    const T s2 = *w2 + factor * x[k + 2];
-    const T s3 = *w3 + factor * x[k + 3];
-    *w0 = s0, *w1 = s1, *w2 = s2, *w3 = s3;
-  }
-  for (; k < n; ++k) w[index[k]] += factor * x[k];
+  for (; k + 4 <= n; k += 4) unrolled<4>([&](auto i) HWY_ATTR { add_at(k + i); });
+  for (; k < n; ++k) add_at(k);
 }
 
 template <class T>
@@ -350,33 +333,35 @@ void average(T* mean, const T* w, std::size_t n, T share) {
   });
 }
 
-// The formulas of the header, for a vector of weights.
-template <Method method, class D, class V, class T>
+// What a vector of weights loses, by the formulas of the header. Without `decays` all decay is zero.
+template <Method method, bool decays, class D, class V, class T>
 HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b) {
+  const auto alpha = hn::Set(d, step.alpha);
   const auto beta1 = hn::Set(d, step.beta1);
   const auto mixed = hn::Set(d, T{1} - step.beta1);
   const auto eps = hn::Set(d, step.eps);
   if constexpr (method == Method::momentum || method == Method::nesterov) {
     a = hn::MulAdd(beta1, a, g);
-    return method == Method::momentum ? a : hn::MulAdd(beta1, a, g);
+    return hn::Mul(alpha, method == Method::momentum ? a : hn::MulAdd(beta1, a, g));
   } else if constexpr (method == Method::adagrad) {
     a = hn::MulAdd(g, g, a);
-    return hn::Div(g, hn::Add(hn::Sqrt(a), eps));
+    return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
   } else if constexpr (method == Method::rmsprop) {
     a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
-    return hn::Div(g, hn::Add(hn::Sqrt(a), eps));
+    return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
   } else if constexpr (method == Method::adadelta) {
     a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
     const auto x = hn::Mul(g, hn::Sqrt(hn::Div(hn::Add(b, eps), hn::Add(a, eps))));
     b = hn::MulAdd(hn::Mul(mixed, x), x, hn::Mul(beta1, b));
-    return x;
+    return hn::Mul(alpha, x);
   } else if constexpr (method == Method::adam) {
     a = hn::MulAdd(mixed, g, hn::Mul(beta1, a));
     b = hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(hn::Set(d, step.beta2), b));
-    const auto root = hn::Add(hn::Sqrt(hn::Mul(hn::Set(d, step.correction2), b)), eps);
-    return hn::MulAdd(hn::Set(d, step.decay), w, hn::Div(hn::Mul(hn::Set(d, step.correction1), a), root));
+    const auto root = hn::MulAdd(hn::Set(d, step.root2), hn::Sqrt(b), eps);
+    const auto lost = hn::Mul(hn::Set(d, step.alpha * step.correction1), hn::Div(a, root));
+    return decays ? hn::MulAdd(hn::Set(d, step.alpha * step.decay), w, lost) : lost;
   } else {
-    return g;
+    return hn::Mul(alpha, g);
   }
 }
 
@@ -385,11 +370,17 @@ inline constexpr bool has_a = method != Method::plain;
 template <Method method>
 inline constexpr bool has_b = method == Method::adam || method == Method::adadelta;
 
-// `step` is a copy: no store to the weights can change it. The sensitivity is scale * j; j^T dw is added up in lanes,
-// and what does not fill a vector apart.
-template <Method method, class T>
-HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, T scale, const T* j, const T* d, T c, T decay,
-                           std::size_t n, hn::Vec<hn::ScalableTag<T>>& lanes, T& rest) {
+// -j^T dw: added up in lanes, and what does not fill a vector apart.
+template <class T>
+struct Drop {
+  hn::Vec<hn::ScalableTag<T>> lanes;
+  T rest;
+};
+
+// `step` is a copy: no store to the weights can change it.
+template <Method method, bool decays, class T>
+HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n,
+                           Drop<T>& drop) {
   for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
     using V = hn::Vec<decltype(tag)>;
     const V w = hn::LoadU(tag, at.w + k);
@@ -397,42 +388,57 @@ HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, T scale, const 
     V b = hn::Zero(tag);
     if constexpr (has_a<method>) a = hn::LoadU(tag, at.a + k);
     if constexpr (has_b<method>) b = hn::LoadU(tag, at.b + k);
-    const V g = hn::MulAdd(hn::Set(tag, c), hn::LoadU(tag, d + k), hn::Mul(hn::Set(tag, decay), w));
-    const V change = hn::Mul(hn::Set(tag, -step.alpha), transformed<method>(tag, step, g, w, a, b));
-    hn::StoreU(hn::Add(w, change), tag, at.w + k);
+    V g = hn::Mul(hn::Set(tag, c), hn::LoadU(tag, d + k));
+    if constexpr (decays) g = hn::MulAdd(hn::Set(tag, decay), w, g);
+    const V lost = transformed<method, decays>(tag, step, g, w, a, b);
+    hn::StoreU(hn::Sub(w, lost), tag, at.w + k);
     if constexpr (has_a<method>) hn::StoreU(a, tag, at.a + k);
     if constexpr (has_b<method>) hn::StoreU(b, tag, at.b + k);
-    const V sensitivity = hn::Mul(hn::Set(tag, scale), hn::LoadU(tag, j + k));
     if constexpr (std::is_same_v<decltype(tag), hn::ScalableTag<T>>) {
-      lanes = hn::MulAdd(sensitivity, change, lanes);
+      drop.lanes = hn::MulAdd(hn::LoadU(tag, j + k), lost, drop.lanes);
     } else {
-      rest += hn::GetLane(hn::Mul(sensitivity, change));
+      drop.rest += j[k] * hn::GetLane(lost);
     }
   });
 }
 
+// Calls body with whether there is any decay, as a constant: most runs have none.
+template <class T, class Body>
+HWY_INLINE double with_decay(const StepConstants<T>& step, T decay, Body body) {
+  return decay == 0 && step.decay == 0 ? body(std::false_type{}) : body(std::true_type{});
+}
+
+template <class T>
+HWY_INLINE double total(const Drop<T>& drop) {
+  return static_cast<double>(sum_of_lanes(hn::ScalableTag<T>{}, drop.lanes)) + static_cast<double>(drop.rest);
+}
+
 template <Method method, class T>
 double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
-  const hn::ScalableTag<T> tag;
-  auto lanes = hn::Zero(tag);
-  T rest = 0;
-  update_run<method>(step, at, T{1}, j, d, c, decay, n, lanes, rest);
-  return static_cast<double>(sum_of_lanes(tag, lanes)) + static_cast<double>(rest);
+  return with_decay(step, decay, [&](auto decays) HWY_ATTR {
+    Drop<T> drop{hn::Zero(hn::ScalableTag<T>{}), T{0}};
+    update_run<method, decltype(decays)::value>(step, at, j, d, c, decay, n, drop);
+    return -total(drop);
+  });
 }
 
 template <Method method, class T>
 double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, const T* ud, const std::uint32_t* rows,
                     std::size_t count, const T* v, std::size_t columns, T c, T decay) {
-  const hn::ScalableTag<T> tag;
-  auto lanes = hn::Zero(tag);
-  T rest = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t r = rows == nullptr ? i : rows[i];
-    const std::size_t k = r * columns;
-    const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
-    update_run<method>(step, row, uj[r], v, v, c * ud[r], decay, columns, lanes, rest);
-  }
-  return static_cast<double>(sum_of_lanes(tag, lanes)) + static_cast<double>(rest);
+  return with_decay(step, decay, [&](auto decays) HWY_ATTR {
+    const hn::ScalableTag<T> tag;
+    Drop<T> drop{hn::Zero(tag), T{0}};
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t r = rows == nullptr ? i : rows[i];
+      const std::size_t k = r * columns;
+      const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
+      Drop<T> row_drop{hn::Zero(tag), T{0}};
+      update_run<method, decltype(decays)::value>(step, row, v, v, c * ud[r], decay, columns, row_drop);
+      drop.lanes = hn::MulAdd(hn::Set(tag, uj[r]), row_drop.lanes, drop.lanes);
+      drop.rest += uj[r] * row_drop.rest;
+    }
+    return -total(drop);
+  });
 }
 
 template <class T>
@@ -468,7 +474,6 @@ template <class T>
 constexpr Table<T> make_table(const char* name) {
   return {
       name,
-      all_finite<T>,
       increasing_below,
       dot<T>,
       gather_dot<T>,
@@ -525,8 +530,9 @@ const Table<T>* best() {
 }  // namespace
 
 template <class T>
-const Table<T>& table() {
+const Table<T>& choose_table() {
   static const Table<T>& chosen = *best<T>();
+  chosen_table<T>.store(&chosen, std::memory_order_relaxed);
   return chosen;
 }
 
@@ -545,8 +551,8 @@ std::vector<const Table<T>*> all_tables() {
   return tables;
 }
 
-template const Table<float>& table();
-template const Table<double>& table();
+template const Table<float>& choose_table();
+template const Table<double>& choose_table();
 template std::vector<const Table<float>*> all_tables();
 template std::vector<const Table<double>*> all_tables();
 

@@ -28,7 +28,7 @@ std::string HashedLinear<T>::spec() const {
 
 template <class T>
 std::vector<RowTable> HashedLinear<T>::row_tables() const {
-  return {{0, table_size(bits_), 1, true}};
+  return {{0, this->parameters().size(), 1, true}};
 }
 
 template <class T>
@@ -40,32 +40,52 @@ void HashedLinear<T>::check(const Input<T>& x) const {
 
 template <class T>
 void HashedLinear<T>::prepare(Trace<T>& trace) const {
-  trace.scratch = {T{1}};  // the bias's input
+  trace.scratch.clear();
   trace.index.clear();
   trace.j = {Rows<T>{0, 1, {}, {}, true}};
-  if (bias_) trace.j.push_back(Dense<T>{table_size(bits_), {}});
 }
 
-// The rows that x reads, each once, and their values: x itself if it is in order, and otherwise a sorted copy, with the
-// values behind the bias's input.
+// The rows that x reads, each once and in order, and their values: x itself where nothing is to be done, and otherwise
+// a copy in the trace. The bias is the row behind all others, with the value 1.
 template <class T>
-Rows<T> HashedLinear<T>::select_rows(const Input<T>& x, Trace<T>& trace) const {
+void HashedLinear<T>::select_rows(const Input<T>& x, Trace<T>& trace) const {
   const auto size = static_cast<std::uint32_t>(table_size(bits_));
   const std::size_t n = x.index.size();
-  if (trace.order.capacity() < n) {  // room for the sorted copy, whether or not this sample needs it
+  auto& rows = std::get<Rows<T>>(trace.j[0]);
+  if (trace.order.capacity() < n) {  // room for whatever a sample of this length needs
     trace.order.reserve(n);
-    trace.index.reserve(n);
+    trace.index.reserve(n + 1);
     trace.scratch.reserve(n + 1);
   }
-  if (kernels::table<T>().increasing_below(x.index.data(), x.index.size(), size)) {
-    return {0, 1, x.index, x.values, true};
+  const bool in_order = kernels::table<T>().increasing_below(x.index.data(), n, size);
+  if (in_order && !bias_) {
+    rows.index = x.index;
+    rows.rows = x.values;
+    return;
   }
-  // Sorted by weight, and by place in the sample among equals: the sums have one order whatever the sort does.
-  trace.order.resize(n);
-  for (std::size_t k = 0; k < n; ++k) trace.order[k] = std::uint64_t{x.index[k] & (size - 1)} << 32 | k;
+  if (in_order) {
+    trace.index.assign(x.index.begin(), x.index.end());
+    trace.scratch.assign(x.values.begin(), x.values.end());
+  } else {
+    sort_rows(x, trace);
+  }
+  if (bias_) {
+    trace.index.push_back(size);
+    trace.scratch.push_back(T{1});
+  }
+  rows.index = trace.index;
+  rows.rows = trace.scratch;
+}
+
+// By weight, and by place in the sample among equals: the sums have one order whatever the sort does.
+template <class T>
+void HashedLinear<T>::sort_rows(const Input<T>& x, Trace<T>& trace) const {
+  const std::size_t mask = table_size(bits_) - 1;
+  trace.order.resize(x.index.size());
+  for (std::size_t k = 0; k < x.index.size(); ++k) trace.order[k] = std::uint64_t{x.index[k] & mask} << 32 | k;
   std::sort(trace.order.begin(), trace.order.end());
   trace.index.clear();
-  trace.scratch.resize(1);
+  trace.scratch.clear();
   for (const std::uint64_t entry : trace.order) {
     const auto row = static_cast<std::uint32_t>(entry >> 32);
     const T value = x.values[entry & UINT32_MAX];
@@ -76,18 +96,15 @@ Rows<T> HashedLinear<T>::select_rows(const Input<T>& x, Trace<T>& trace) const {
       trace.scratch.push_back(value);
     }
   }
-  return {0, 1, trace.index, std::span<const T>(trace.scratch).subspan(1), true};
 }
 
 template <class T>
 double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
-  const Rows<T> rows = select_rows(x, trace);
-  trace.j[0] = rows;
-  if (bias_) std::get<Dense<T>>(trace.j[1]).j = std::span<const T>(trace.scratch).first(1);
+  select_rows(x, trace);
+  const auto& rows = std::get<Rows<T>>(trace.j[0]);
   trace.about_to_read(0, rows.index);
-  const auto w = this->parameters();
-  const double f = kernels::table<T>().gather_dot(w.data(), rows.index.data(), rows.rows.data(), rows.index.size());
-  return bias_ ? f + static_cast<double>(w.back()) : f;
+  return kernels::table<T>().gather_dot(this->parameters().data(), rows.index.data(), rows.rows.data(),
+                                        rows.index.size());
 }
 
 // The model is linear: its sensitivity is its input, and forward has laid it out.
