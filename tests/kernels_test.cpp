@@ -230,7 +230,9 @@ Tolerance update_tolerance(Method method, const StepConstants<T>& step, double c
     b = beta2 * before.b + (1 - beta2) * g * g;
     const double root = root2 * std::sqrt(after.b) + eps;
     const double root_error = root2 * std::sqrt(1 - beta2) * g / root;
-    change = correction1 * (a + std::abs(after.a) * root_error) / root + times(static_cast<double>(step.decay), w);
+    // alpha times the numerator is formed first, and rounds like a denormal if it is one.
+    const double numerator = correction1 * (a + std::abs(after.a) * root_error) + smallest / alpha;
+    change = numerator / root + times(static_cast<double>(step.decay), w);
   }
   // State that a method does not have stays as it is.
   const bool has_a = method != Method::plain;

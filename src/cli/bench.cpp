@@ -281,7 +281,7 @@ int bench(const BenchOptions& options) {
     print_peaks(in_float, "float");
     print_peaks(in_double, "double");
     fmt::print("a random line of {} kB: {:.2f} ns\n\n", (std::size_t{4} << hash_bits) / 1024, 1e9 * best(lines));
-    fmt::print("{:26} {:22} {:8} {:>10} {:>8} {:>10} {:>7}\n", "model", "optimizer", "numbers", "us/sample", "spread",
+    fmt::print("{:28} {:22} {:8} {:>10} {:>8} {:>10} {:>7}\n", "model", "optimizer", "numbers", "us/sample", "spread",
                "floor us", "ratio");
   }
   for (const Row& row : rows) {
@@ -293,7 +293,7 @@ int bench(const BenchOptions& options) {
           "\"spread\":{:.3g},\"floor_us\":{:.5g},\"cpu_path\":\"{}\"}}\n",
           row.model, row.optimizer, row.precision, us, row.timed.spread(), floor, cpu_path());
     } else {
-      fmt::print("{:26} {:22} {:8} {:10.3f} {:7.1f}% {:10.3f} {:7.2f}\n", row.model, row.optimizer, row.precision, us,
+      fmt::print("{:28} {:22} {:8} {:10.3f} {:7.1f}% {:10.3f} {:7.2f}\n", row.model, row.optimizer, row.precision, us,
                  100 * row.timed.spread(), floor, us / floor);
     }
   }
