@@ -16,6 +16,7 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     libfmt-dev         fmt/core.h
     libhwy-dev         hwy/highway.h
     libxxhash-dev      xxhash.h
+    zlib1g-dev         zlib.h
     librandom123-dev   Random123/philox.h
     libcli11-dev       CLI/CLI.hpp"
   test_needs="

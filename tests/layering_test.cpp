@@ -34,12 +34,20 @@ const std::map<std::string, Words, std::less<>>& allowed_folders() {
       return words;
     };
     const Words models = with(core, {"models"});
-    const Words sweep = with(models, {"rl", "data", "sweep"});
+    const Words train = with(models, {"data", "train"});
+    const Words sweep = with(train, {"rl", "sweep"});
     const Words report = with(sweep, {"report"});
     return std::map<std::string, Words, std::less<>>{
-        {"include/ignd", {"ignd"}}, {"src/kernels", {"kernels"}},     {"src/core", core},
-        {"src/models", models},     {"src/rl", with(models, {"rl"})}, {"src/data", with(models, {"data"})},
-        {"src/sweep", sweep},       {"src/report", report},           {"src/cli", with(report, {"cli"})},
+        {"include/ignd", {"ignd"}},
+        {"src/kernels", {"kernels"}},
+        {"src/core", core},
+        {"src/models", models},
+        {"src/rl", with(models, {"rl"})},
+        {"src/data", with(models, {"data"})},
+        {"src/train", train},
+        {"src/sweep", sweep},
+        {"src/report", report},
+        {"src/cli", with(report, {"cli"})},
     };
   }();
   return allowed;

@@ -1,0 +1,149 @@
+#include "data/byte_source.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace ignd {
+namespace {
+
+class File final : public ByteSource {
+ public:
+  explicit File(const std::string& path) : name_(path == "-" ? "the standard input" : quoted_path(path)) {
+    if (path == "-") {
+      descriptor_ = STDIN_FILENO;
+      return;
+    }
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
+    struct stat about {};
+    if (fstat(descriptor_, &about) == 0 && S_ISDIR(about.st_mode)) {
+      close(descriptor_);
+      throw FileError(fmt::format("{} is a folder", name_));
+    }
+    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  File(File&&) = delete;
+  File& operator=(File&&) = delete;
+  ~File() override {
+    if (descriptor_ != STDIN_FILENO) close(descriptor_);
+  }
+
+  std::size_t read(std::span<char> into) override {
+    ssize_t count = 0;
+    do {
+      count = ::read(descriptor_, into.data(), into.size());
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) throw FileError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+    return static_cast<std::size_t>(count);
+  }
+
+  const std::string& name() const override { return name_; }
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+// Bytes that were read to see what they are, and then the rest.
+class PutBack final : public ByteSource {
+ public:
+  PutBack(std::string_view front, std::unique_ptr<ByteSource> rest) : front_(front), rest_(std::move(rest)) {}
+  std::size_t read(std::span<char> into) override {
+    if (given_ == front_.size()) return rest_->read(into);
+    const std::size_t count = std::min(into.size(), front_.size() - given_);
+    std::copy_n(front_.data() + given_, count, into.data());
+    given_ += count;
+    return count;
+  }
+  const std::string& name() const override { return rest_->name(); }
+
+ private:
+  std::string front_;
+  std::size_t given_ = 0;
+  std::unique_ptr<ByteSource> rest_;
+};
+
+// One or several gzip members, as gzip and bgzip write them.
+class Gzip final : public ByteSource {
+ public:
+  explicit Gzip(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(std::size_t{1} << 18) {
+    constexpr int gzip_window = 15 + 16;
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start to unpack gzip");
+  }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+  Gzip(Gzip&&) = delete;
+  Gzip& operator=(Gzip&&) = delete;
+  ~Gzip() override { inflateEnd(&stream_); }
+
+  std::size_t read(std::span<char> into) override {
+    stream_.next_out = reinterpret_cast<Bytef*>(into.data());
+    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(into.size(), 1U << 30));
+    const uInt room = stream_.avail_out;
+    while (stream_.avail_out == room) {
+      if (stream_.avail_in == 0 && !refill()) {
+        if (between_members_) return 0;
+        throw FileError(fmt::format("{} is gzip that ends too early; is it a whole file?", name()));
+      }
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      between_members_ = status == Z_STREAM_END;
+      if (between_members_) inflateReset(&stream_);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+        throw FileError(fmt::format("{} is broken gzip: {}", name(),
+                                    stream_.msg != nullptr ? stream_.msg : "the data cannot be unpacked"));
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+  const std::string& name() const override { return packed_->name(); }
+
+ private:
+  bool refill() {
+    const std::size_t count = packed_->read(buffer_);
+    stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+    stream_.avail_in = static_cast<uInt>(count);
+    return count > 0;
+  }
+
+  std::unique_ptr<ByteSource> packed_;
+  std::vector<char> buffer_;
+  z_stream stream_{};
+  bool between_members_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
+  std::unique_ptr<ByteSource> file = std::make_unique<File>(path);
+  constexpr std::string_view gzip_mark = "\x1f\x8b";
+  std::array<char, 2> front{};
+  std::size_t count = 0;
+  while (count < front.size()) {
+    const std::size_t more = file->read(std::span(front).subspan(count));
+    if (more == 0) break;
+    count += more;
+  }
+  const std::string_view seen(front.data(), count);
+  const bool packed = seen == gzip_mark;
+  file = std::make_unique<PutBack>(seen, std::move(file));
+  if (packed) file = std::make_unique<Gzip>(std::move(file));
+  return file;
+}
+
+}  // namespace ignd

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace ignd {
+
+// Bytes from a file, a pipe or the standard input, unpacked if they are gzip.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  // Fills the front of `into` and returns how many bytes that is; 0 only at the end. Throws FileError, also for a gzip
+  // file that ends too early or whose checksum is wrong.
+  virtual std::size_t read(std::span<char> into) = 0;
+
+  // For messages: the path in quotes, or "the standard input".
+  virtual const std::string& name() const = 0;
+};
+
+// "-" is the standard input. Whether it is gzip is seen from the first bytes. Throws FileError.
+std::unique_ptr<ByteSource> open_bytes(const std::string& path);
+
+}  // namespace ignd
