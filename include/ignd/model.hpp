@@ -122,8 +122,8 @@ Trace<T>::Trace(const Model<T>& model) {
   model.prepare(*this);
 }
 
-// A built-in model from the text its spec() gives. Weights are initial ones.
+// A built-in model from the text its spec() gives. Weights are initial ones, drawn with `seed` where they are random.
 template <class T>
-std::unique_ptr<Model<T>> make_model(std::string_view spec);
+std::unique_ptr<Model<T>> make_model(std::string_view spec, std::uint64_t seed = 0);
 
 }  // namespace ignd

@@ -1,5 +1,8 @@
 #include "cli/bench.hpp"
+#include "cli/train.hpp"
+#include "cli/use_model.hpp"
 #include "core/text.hpp"
+#include "ignd/error.hpp"
 #include "ignd/version.hpp"
 
 #include <cstdio>
@@ -13,33 +16,150 @@ namespace {
 constexpr int usage_error = 2;
 constexpr int failure = 1;
 
+using namespace ignd::cli;
+
+void add_bench(CLI::App& app, BenchOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
+  command->add_flag("--json", options.json, "One JSON object per line");
+  command->add_option("--filter", options.filter, "Only rows whose model, optimizer or precision contains this");
+  command->add_option("--repeats", options.repeats, "Rounds of measurement")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  command->final_callback([&] { code = bench(options); });
+}
+
+void add_train(CLI::App& app, TrainOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("train", "Train a model on a table, and say how good it is");
+  command->add_option("data", options.data, "CSV or TSV file, gzip or not; - is the standard input")->required();
+  command->add_option("--target", options.task.target, "Column to predict")->required();
+
+  const char* data = "Data";
+  command->add_option("--format", options.format, "csv or tsv, where it cannot tell")
+      ->check(CLI::IsMember({"csv", "tsv"}))
+      ->group(data);
+  command->add_option("--delimiter", options.delimiter, "Between fields, where it cannot tell: one character, or tab")
+      ->group(data);
+  command->add_option("--header", options.header, "Whether the first row holds names, where it cannot tell")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->group(data);
+  command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
+  command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str()
+      ->group(data);
+  command->add_option("--test", options.task.test, "Share of the rows that only the result is measured on")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str()
+      ->group(data);
+  command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
+  command->add_option("--split-time", options.task.split_time, "Column of times: train on the past, test on the future")
+      ->group(data);
+
+  const char* model = "Model";
+  command->add_option("--model", options.run.model, "linear, or mlp: and the widths of its layers")
+      ->capture_default_str()
+      ->group(model);
+  command->add_option("--loss", options.task.loss,
+                      "squared, logistic, poisson, huber, log-cosh or pinball; by the target if not given")
+      ->group(model);
+  command
+      ->add_option_function<std::string>(
+          "--class-weight", [&](const std::string&) { options.task.balanced = true; },
+          "balanced: both classes weigh the same")
+      ->check(CLI::IsMember({"balanced"}))
+      ->group(model);
+
+  const char* training = "Training";
+  command->add_option("--optimizer", options.optimizer, "sgd, ignd, adam, adam-ignd, sps, ngd or nlms")
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")->group(training);
+  command->add_option("--transform", options.transform, "Transform, instead of --optimizer")->group(training);
+  command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--schedule", options.run.schedule, "cosine, constant or robbins-monro, with options")
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str()
+      ->group(training);
+  command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
+  command->add_option("--l2", options.run.l2, "Weight of the squared norm in the loss")
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
+      ->capture_default_str()
+      ->group(training);
+
+  const char* output = "Output";
+  command->add_option("--save", options.save, "Model file; DATA.ignd in this folder if not given")->group(output);
+  command->add_option("--save-every", options.save_every, "Save after so many epochs, so that a run can be resumed")
+      ->group(output);
+  command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
+  command->add_flag("--json", options.json, "One JSON object per line")->group(output);
+  command->add_flag("--quiet", options.quiet, "Nothing but the result")->group(output);
+  command->final_callback([&] { code = train(options); });
+}
+
+void add_use(CLI::App& app, UseOptions& options, int& code) {
+  const auto add_data = [&](CLI::App* command) {
+    command->add_option("model", options.model, "Model file")->required();
+    command->add_option("data", options.data, "CSV or TSV file, gzip or not; - is the standard input")->required();
+    command->add_option("--delimiter", options.delimiter, "Between fields, where it cannot tell: one character, or tab");
+    command->add_option("--header", options.header, "Whether the first row holds names, where it cannot tell")
+        ->check(CLI::IsMember({"yes", "no"}));
+  };
+  CLI::App* predicting = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
+  add_data(predicting);
+  predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
+  predicting->final_callback([&] { code = predict(options); });
+
+  CLI::App* evaluating = app.add_subcommand("evaluate", "Measure a trained model on a table that has the target");
+  add_data(evaluating);
+  evaluating->add_flag("--json", options.json, "One JSON object");
+  evaluating->final_callback([&] { code = evaluate(options); });
+
+  CLI::App* inspecting = app.add_subcommand("inspect", "Say what is in a model file");
+  inspecting->add_option("model", options.model, "Model file")->required();
+  inspecting->add_flag("--json", options.json, "One JSON object");
+  inspecting->final_callback([&] { code = inspect(options); });
+}
+
 int run(int argc, char** argv) {
+  int code = 0;
+  BenchOptions bench_options;
+  TrainOptions train_options;
+  UseOptions use_options;
+  CLI::App app{"Incremental Gauss-Newton Descent: train scalar-output models one sample at a time.", "ignd"};
+  app.set_version_flag("--version", fmt::format("ignd {}\ncompiler: {}\ncpu path: {}", ignd::version(),
+                                                ignd::compiler(), ignd::cpu_path()));
+  app.require_subcommand(0, 1);
+  add_train(app, train_options, code);
+  add_use(app, use_options, code);
+  add_bench(app, bench_options, code);
   try {
-    CLI::App app{"Incremental Gauss-Newton Descent: train scalar-output models one sample at a time.", "ignd"};
-    app.set_version_flag("--version", fmt::format("ignd {}\ncompiler: {}\ncpu path: {}", ignd::version(),
-                                                  ignd::compiler(), ignd::cpu_path()));
-    ignd::cli::BenchOptions bench_options;
-    CLI::App* bench = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
-    bench->add_flag("--json", bench_options.json, "One JSON object per line");
-    bench->add_option("--filter", bench_options.filter, "Only rows whose model, optimizer or precision contains this");
-    bench->add_option("--repeats", bench_options.repeats, "Rounds of measurement")
-        ->check(CLI::Range(3, 1000))
-        ->capture_default_str();
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-      fmt::print("{}", app.help());
-      return 0;
-    } catch (const CLI::CallForVersion&) {
-      fmt::print("{}\n", app.version());
-      return 0;
-    } catch (const CLI::ParseError& fault) {
-      fmt::print(stderr, "ignd: {} (see ignd --help)\n", ignd::printable(fault.what(), 200));
-      return usage_error;
-    }
-    if (bench->parsed()) return ignd::cli::bench(bench_options);
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+    return code;
+  } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return 0;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("{}\n", app.version());
+    return 0;
+  } catch (const CLI::ParseError& fault) {
+    const auto commands = app.get_subcommands();
+    const std::string command = commands.empty() ? "" : " " + commands[0]->get_name();
+    fmt::print(stderr, "ignd: {} (see ignd{} --help)\n", ignd::printable(fault.what(), 200), command);
+    return usage_error;
+  } catch (const ignd::InvalidArgument& fault) {
+    fmt::print(stderr, "ignd: {}\n", ignd::printable(fault.what(), 2000));
+    return usage_error;
   } catch (const std::exception& fault) {
     fmt::print(stderr, "ignd: {}\n", ignd::printable(fault.what(), 2000));
     return failure;

@@ -42,7 +42,7 @@ bool parse_bias(Spec& spec) { return spec.count("bias", 1, 0, 1) == 1; }
 }  // namespace
 
 template <class T>
-std::unique_ptr<Model<T>> make_model(std::string_view text) {
+std::unique_ptr<Model<T>> make_model(std::string_view text, std::uint64_t seed) {
   Spec spec("model", text);
   if (spec.name() == "linear") {
     const std::size_t features = spec.count("features", 0, 0, most_parameters);
@@ -60,13 +60,13 @@ std::unique_ptr<Model<T>> make_model(std::string_view text) {
     auto widths = parse_widths(spec);
     const Activation activation = parse_activation(spec);
     spec.finish();
-    return std::make_unique<Mlp<T>>(std::move(widths), MlpOptions{.activation = activation});
+    return std::make_unique<Mlp<T>>(std::move(widths), MlpOptions{.activation = activation, .seed = seed});
   }
   const std::vector<std::string> known{"linear", "hashed-linear", "mlp"};
   spec.refuse_name(known);
 }
 
-template std::unique_ptr<Model<float>> make_model(std::string_view);
-template std::unique_ptr<Model<double>> make_model(std::string_view);
+template std::unique_ptr<Model<float>> make_model(std::string_view, std::uint64_t);
+template std::unique_ptr<Model<double>> make_model(std::string_view, std::uint64_t);
 
 }  // namespace ignd

@@ -1,0 +1,66 @@
+#include "cli/json_line.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace ignd::cli {
+
+struct JsonLine::Object {
+  nlohmann::ordered_json json;
+
+  nlohmann::ordered_json& at(std::string_view name) {
+    nlohmann::ordered_json* place = &json;
+    for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
+      place = &(*place)[std::string(name.substr(0, dot))];
+      name.remove_prefix(dot + 1);
+    }
+    return (*place)[std::string(name)];
+  }
+};
+
+JsonLine::JsonLine(std::string_view event) : object_(std::make_unique<Object>()) {
+  object_->json["event"] = std::string(event);
+}
+JsonLine::~JsonLine() = default;
+JsonLine::JsonLine(JsonLine&&) noexcept = default;
+
+JsonLine& JsonLine::set(std::string_view name, double value) {
+  if (std::isfinite(value)) {
+    object_->at(name) = value;
+  } else {
+    object_->at(name) = nullptr;
+  }
+  return *this;
+}
+
+JsonLine& JsonLine::set(std::string_view name, std::optional<double> value) {
+  return set(name, value.value_or(std::nan("")));
+}
+
+JsonLine& JsonLine::set(std::string_view name, std::uint64_t value) {
+  object_->at(name) = value;
+  return *this;
+}
+
+JsonLine& JsonLine::set(std::string_view name, const std::string& value) {
+  object_->at(name) = value;
+  return *this;
+}
+
+JsonLine& JsonLine::set(std::string_view name, const char* value) { return set(name, std::string(value)); }
+
+JsonLine& JsonLine::set(std::string_view name, bool value) {
+  object_->at(name) = value;
+  return *this;
+}
+
+void JsonLine::print() const {
+  // Bytes that are not UTF-8, of a column's name perhaps, are replaced: a reader of JSON would stop at them.
+  fmt::print("{}\n", object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+}  // namespace ignd::cli

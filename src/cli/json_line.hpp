@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ignd::cli {
+
+// One JSON object on one line of the standard output, for programs that read along.
+class JsonLine {
+ public:
+  explicit JsonLine(std::string_view event);
+  ~JsonLine();
+  JsonLine(JsonLine&&) noexcept;
+  JsonLine(const JsonLine&) = delete;
+  JsonLine& operator=(const JsonLine&) = delete;
+  JsonLine& operator=(JsonLine&&) = delete;
+
+  // A dot in the name goes one object deeper. What is not a finite number, or not there, is null.
+  JsonLine& set(std::string_view name, double value);
+  JsonLine& set(std::string_view name, std::optional<double> value);
+  JsonLine& set(std::string_view name, std::uint64_t value);
+  JsonLine& set(std::string_view name, const std::string& value);
+  JsonLine& set(std::string_view name, const char* value);
+  JsonLine& set(std::string_view name, bool value);
+
+  void print() const;
+
+ private:
+  struct Object;
+  std::unique_ptr<Object> object_;
+};
+
+}  // namespace ignd::cli

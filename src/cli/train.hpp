@@ -1,0 +1,32 @@
+#pragma once
+
+#include "train/table_run.hpp"
+#include "train/table_task.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ignd::cli {
+
+struct TrainOptions {
+  std::string data;
+  std::string format;  // empty: by looking at it
+  std::string delimiter;
+  std::string header;
+  TaskOptions task;
+  RunOptions run;
+  std::string optimizer = "adam-ignd";  // a name, or
+  std::string rule, transform;
+  std::string rate = "auto";
+  std::string save;
+  std::uint64_t save_every = 0;
+  std::string resume;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Trains on a table and says how good the model is. Returns the exit code.
+int train(TrainOptions options);
+
+}  // namespace ignd::cli

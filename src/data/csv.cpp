@@ -1,0 +1,114 @@
+#include "data/csv.hpp"
+
+#include "data/number.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ignd {
+namespace {
+
+constexpr std::size_t guess_rows = 50;
+
+// The first rows of a text that may have been cut off in the middle of one.
+std::vector<std::vector<std::string>> first_rows(std::string_view beginning, char delimiter) {
+  std::vector<std::vector<std::string>> rows;
+  CsvRow row(delimiter);
+  const char* at = beginning.data();
+  const char* end = at + beginning.size();
+  while (at < end && rows.size() < guess_rows) {
+    const char* next = row.split(at, end, rows.empty());
+    if (next == nullptr) break;
+    at = next;
+    if (row.blank()) continue;
+    rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) rows.back().emplace_back(row[i]);
+  }
+  return rows;
+}
+
+}  // namespace
+
+const char* CsvRow::split(const char* at, const char* end, bool all) {
+  text_.clear();
+  ends_.clear();
+  lines_ = 1;
+  while (true) {
+    if (at < end && *at == '"') {
+      ++at;
+      while (true) {
+        const char* quote = std::find(at, end, '"');
+        if (quote == end) {
+          if (!all) return nullptr;
+          text_.append(at, end);  // the text ends inside quotes: what is there belongs to the field
+          at = end;
+          break;
+        }
+        lines_ += static_cast<std::uint64_t>(std::count(at, quote, '\n'));
+        text_.append(at, quote);
+        at = quote + 1;
+        if (at == end || *at != '"') break;
+        text_.push_back('"');
+        ++at;
+      }
+    }
+    const char* stop = at;
+    while (stop < end && *stop != delimiter_ && *stop != '\n') ++stop;
+    if (stop == end && !all) return nullptr;
+    const bool line_ends = stop == end || *stop == '\n';
+    const char* last = line_ends && stop > at && stop[-1] == '\r' ? stop - 1 : stop;
+    text_.append(at, last);
+    ends_.push_back(text_.size());
+    at = stop;
+    if (at == end) return at;
+    ++at;
+    if (line_ends) return at;
+  }
+}
+
+char guess_delimiter(std::string_view beginning) {
+  char best = ',';
+  std::size_t most = 1;
+  for (const char delimiter : std::array{',', '\t', ';', '|'}) {
+    const auto rows = first_rows(beginning, delimiter);
+    if (rows.empty()) continue;
+    const std::size_t width = rows.front().size();
+    const bool same = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == width; });
+    if (same && width > most) {
+      most = width;
+      best = delimiter;
+    }
+  }
+  return best;
+}
+
+bool guess_header(std::string_view beginning, char delimiter) {
+  const auto rows = first_rows(beginning, delimiter);
+  if (rows.empty()) return false;
+  double value = 0;
+  const auto has_number = [&](const std::vector<std::string>& row) {
+    return std::ranges::any_of(row, [&](const std::string& field) { return is_number(field, value); });
+  };
+  return !has_number(rows.front());
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_missing(std::string_view field) {
+  field = trimmed(field);
+  constexpr std::array<std::string_view, 10> words{"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "?"};
+  return std::ranges::find(words, field) != words.end();
+}
+
+bool is_number(std::string_view field, double& value) {
+  field = trimmed(field);
+  const char* end = field.data() + field.size();
+  return !field.empty() && read_number(field.data(), end, value) == end;
+}
+
+}  // namespace ignd

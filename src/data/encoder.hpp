@@ -1,0 +1,69 @@
+#pragma once
+
+#include "data/table.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace ignd {
+
+class Checkpoint;
+
+// How one column becomes features. Everything is measured on the training rows and on nothing else.
+struct ColumnCode {
+  enum class Form {
+    dropped,  // it has the same value everywhere
+    scaled,   // (x - mean) / deviation, 0 where it is missing
+    one_hot,  // a feature for each text, 1 where it is that
+    hashed,   // the same with texts that share features: there are too many
+  };
+  std::string name;
+  ColumnKind kind = ColumnKind::number;
+  Form form = Form::dropped;
+  std::uint64_t missing = 0;  // training rows without a value; if there are any, a feature says so
+  double mean = 0;
+  double deviation = 1;
+  std::vector<std::string> levels = {};  // the texts of one_hot
+  std::uint64_t distinct = 0;       // of a text column, how many there were
+
+  std::size_t features() const;
+};
+
+// Turns rows of a table into the inputs of a model.
+class Encoder {
+ public:
+  // Texts with more different values than this in the training rows share `hash_features` features.
+  static constexpr std::size_t most_levels = 64;
+  static constexpr std::size_t hash_features = 64;
+
+  Encoder() = default;
+  // For the given columns of the table.
+  static Encoder fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows);
+
+  std::size_t features() const { return features_; }
+  const std::vector<ColumnCode>& columns() const { return columns_; }
+
+  // Finds its columns in a table that may have others besides, in any order. Throws InvalidArgument, naming every
+  // column that is not there or holds texts where there were numbers.
+  std::vector<std::size_t> match(const Table& table) const;
+
+  // Writes the features of a row to `out`; `at` is what match() gave. Returns how many values were texts that the
+  // training rows did not have.
+  std::size_t encode(std::span<const double> row, std::span<const std::size_t> at, std::span<float> out) const;
+
+  void save(Checkpoint& checkpoint) const;
+  static Encoder load(const Checkpoint& checkpoint);
+
+ private:
+  explicit Encoder(std::vector<ColumnCode> columns);
+
+  std::vector<ColumnCode> columns_;
+  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> levels_;  // of each column, by code
+  std::size_t features_ = 0;
+};
+
+}  // namespace ignd

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace ignd {
+
+// A growing table of doubles, row by row. Beyond a size its rows live in a file that is mapped into memory and has no
+// name: the system keeps in memory what is used, and nothing is left behind, however the program ends.
+class RowStore {
+ public:
+  static constexpr std::size_t default_memory = std::size_t{128} << 20;
+
+  // Rows of `width` numbers; what is beyond `memory` bytes goes to the file, in $TMPDIR or /var/tmp.
+  explicit RowStore(std::size_t width, std::size_t memory = default_memory);
+  ~RowStore();
+  RowStore(RowStore&& other) noexcept;
+  RowStore(const RowStore&) = delete;
+  RowStore& operator=(const RowStore&) = delete;
+  RowStore& operator=(RowStore&&) = delete;
+
+  std::size_t width() const { return width_; }
+  std::size_t size() const { return size_; }
+
+  // Whole rows, one behind the other. Throws FileError if the disk is full.
+  void append(std::span<const double> rows);
+
+  std::span<const double> operator[](std::size_t row) const {
+    return {chunks_[row / rows_per_chunk_] + (row % rows_per_chunk_) * width_, width_};
+  }
+
+ private:
+  double* new_chunk();
+
+  std::size_t width_;
+  std::size_t memory_;
+  std::size_t rows_per_chunk_;
+  std::size_t size_ = 0;
+  std::vector<double*> chunks_;
+  int file_ = -1;
+  std::size_t file_bytes_ = 0;
+};
+
+}  // namespace ignd

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "ignd/trainer.hpp"
+#include "train/table_model.hpp"
+#include "train/table_task.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+class Checkpoint;
+
+struct RunOptions {
+  std::string model = "mlp:32,64,32";
+  Optimizer optimizer = find_optimizer("adam-ignd");
+  double rate = 1e-3;
+  std::string schedule = "cosine";  // or constant, or robbins-monro; with options, as Schedule::parse takes them
+  std::uint64_t epochs = 20;
+  std::uint64_t patience = 5;  // epochs without a better validation loss before it stops
+  bool keep_last = false;      // the last iterate instead of the best
+  double l2 = 0;
+  std::uint64_t seed = 1;
+};
+
+enum class RunStatus {
+  running,
+  finished,       // all epochs
+  stopped_early,  // the validation loss no longer got better
+  diverged,       // a number is no longer finite, or the loss a thousand times that of the best constant
+};
+
+const char* to_string(RunStatus status);
+
+struct EpochReport {
+  std::uint64_t epoch = 0;
+  double training_loss = 0;  // mean over the epoch, each row predicted before it was learned from
+  Quality validation;
+  bool best = false;
+};
+
+// Trains a model on a task, epoch by epoch. A run is a pure function of the task and the options: stopped, saved and
+// restored at any moment, it ends with the same bits.
+class TableRun {
+ public:
+  TableRun(const TableTask& task, RunOptions options);
+
+  RunStatus status() const { return status_; }
+  const RunOptions& options() const { return options_; }
+  std::uint64_t epoch() const { return epoch_; }  // epochs completed
+  std::uint64_t steps() const { return trainer_->steps(); }
+  std::uint64_t total_steps() const { return options_.epochs * task_.split().train.size(); }
+
+  // Learns to the end of an epoch and reports on it, or until `stop` is set, and then reports nothing. Now and then
+  // `progress` is called.
+  std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress);
+
+  // The iterate that is kept: the best so far, or the last.
+  TableModel kept() const;
+  double kept_loss() const { return best_loss_; }
+
+  // Besides the kept model, everything to go on from here.
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  void start_epoch();
+  void learn_some();
+  EpochReport finish_epoch();
+  void keep();
+  bool keeps_best() const { return !options_.keep_last && !task_.split().validation.empty(); }
+
+  const TableTask& task_;
+  RunOptions options_;
+  std::unique_ptr<Model<float>> model_;
+  std::unique_ptr<Trainer<float>> trainer_;
+  RunStatus status_ = RunStatus::running;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t position_ = 0;  // rows of this epoch that have been learned
+  double epoch_loss_ = 0;       // sum over them
+  double epoch_weight_ = 0;
+  std::vector<std::uint32_t> order_;
+  double best_loss_ = std::numeric_limits<double>::infinity();
+  std::uint64_t best_epoch_ = 0;
+  std::vector<float> best_weights_;
+  double constant_loss_ = 0;  // of the best constant, on the validation rows
+
+  // Room for some samples at a time.
+  std::vector<float> features_;
+  std::vector<Sample<float>> samples_;
+  std::vector<StepInfo> infos_;
+};
+
+}  // namespace ignd

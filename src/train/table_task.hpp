@@ -1,0 +1,78 @@
+#pragma once
+
+#include "data/encoder.hpp"
+#include "ignd/trainer.hpp"
+#include "train/metrics.hpp"
+#include "train/split.hpp"
+#include "train/target.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+// What is to be learned from which rows and columns of a table.
+struct TaskOptions {
+  std::string target;
+  std::string loss;                  // empty: by the target's kind
+  std::optional<std::string> weight;  // a column of importance weights
+  bool balanced = false;             // both classes weigh the same
+  std::optional<std::string> split_by;
+  std::optional<std::string> split_time;
+  double validation = 0.1;
+  double test = 0.1;
+  std::uint64_t seed = 1;
+};
+
+// A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.
+class TableTask {
+ public:
+  TableTask(const Table& table, const TaskOptions& options);
+  // The rows of a table, to be judged by a model that was trained on another.
+  TableTask(const Table& table, Encoder encoder, Target target, std::string loss);
+
+  const Table& table() const { return table_; }
+  const Encoder& encoder() const { return encoder_; }
+  const Target& target() const { return target_; }
+  const std::string& loss() const { return loss_; }
+  const Split& split() const { return split_; }
+  // The same with other rows to train on and to judge by.
+  TableTask with_split(Split split) const;
+
+  // Features go to `x`, which has room for encoder().features(); the sample is a view of it.
+  Sample<float> sample(std::uint32_t row, std::span<float> x) const;
+
+  // In the units of the column; for classes 0 or 1.
+  double target_in_units(std::uint32_t row) const;
+  double row_weight(std::uint32_t row) const;  // of the weight column; 1 without one
+
+ private:
+  const Table& table_;
+  Encoder encoder_;
+  std::vector<std::size_t> at_;  // where the encoder's columns are
+  Target target_;
+  std::size_t target_column_;
+  std::optional<std::size_t> weight_column_;
+  std::array<double, 2> class_weight_{1, 1};
+  std::string loss_;
+  Split split_;
+};
+
+// How good predictions are, in the units of the target.
+struct Quality {
+  double loss = 0;  // mean loss as the model learns it
+  std::optional<RegressionMetrics> regression;
+  std::optional<ClassificationMetrics> classification;
+  double deviation = 0;  // of the predictions, beside that of what they should be
+};
+
+// Of a function of the encoded features that gives the model's output, over some rows.
+using OutputOf = std::function<double(std::span<const float> x)>;
+Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const OutputOf& output);
+
+}  // namespace ignd
