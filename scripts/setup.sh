@@ -18,11 +18,11 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     libxxhash-dev      xxhash.h
     zlib1g-dev         zlib.h
     librandom123-dev   Random123/philox.h
+    libeigen3-dev      eigen3/Eigen/Core
     libcli11-dev       CLI/CLI.hpp
     nlohmann-json3-dev nlohmann/json.hpp"
   test_needs="
-    libgtest-dev       gtest/gtest.h
-    libeigen3-dev      eigen3/Eigen/Core"
+    libgtest-dev       gtest/gtest.h"
   quality_needs="
     clang-format       clang-format
     clang-tidy         clang-tidy

@@ -1,0 +1,296 @@
+#include "train/metrics.hpp"
+
+#include "support.hpp"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ignd::testing {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+using Numbers = std::vector<double>;
+
+struct Rows {
+  Numbers y, prediction, weight;
+};
+
+// Each row as often as its weight says.
+Rows repeated(const Rows& rows) {
+  Rows all;
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    for (int k = 0; k < rows.weight[i]; ++k) {
+      all.y.push_back(rows.y[i]);
+      all.prediction.push_back(rows.prediction[i]);
+    }
+  }
+  return all;
+}
+
+Rows random_rows(Stream& stream, std::size_t n) {
+  Rows rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    rows.y.push_back(3 + stream.normal());
+    rows.prediction.push_back(3 + stream.normal());
+    rows.weight.push_back(static_cast<double>(stream.below(4)));
+  }
+  rows.weight[0] = 1;  // not all of them 0
+  return rows;
+}
+
+// Few different logits, so that there are many ties.
+Rows random_labels(Stream& stream, std::size_t n) {
+  Rows rows = random_rows(stream, n);
+  const std::uint64_t values = 1 + stream.below(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    rows.y[i] = static_cast<double>(stream.below(2));
+    rows.prediction[i] = static_cast<double>(stream.below(values)) - static_cast<double>(values / 2);
+  }
+  return rows;
+}
+
+std::optional<double> auc_by_all_pairs(const Rows& rows) {
+  double won = 0, pairs = 0;
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    for (std::size_t k = 0; k < rows.y.size(); ++k) {
+      if (rows.y[i] != 1 || rows.y[k] != 0) continue;
+      const double pair = rows.weight[i] * rows.weight[k];
+      pairs += pair;
+      if (rows.prediction[i] > rows.prediction[k]) won += pair;
+      if (rows.prediction[i] == rows.prediction[k]) won += pair / 2;
+    }
+  }
+  if (pairs == 0) return {};
+  return won / pairs;
+}
+
+void expect_near(std::optional<double> a, std::optional<double> b, double tolerance, const std::string& what) {
+  ASSERT_EQ(a.has_value(), b.has_value()) << what;
+  if (a) {
+    EXPECT_NEAR(*a, *b, tolerance) << what;
+  }
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InvalidArgument& fault) {
+    return fault.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Regression, AHandMadeCase) {
+  const auto m = regression_metrics(Numbers{1, 2, 4}, Numbers{2, 2, 2});
+  EXPECT_EQ(m.count, 3U);
+  EXPECT_DOUBLE_EQ(m.mape.value(), (1 + 0 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(m.mae, 1);
+  EXPECT_DOUBLE_EQ(m.rmse, std::sqrt(5.0 / 3));
+  EXPECT_NEAR(m.r2.value(), 1 - 5 / (42.0 / 9), 1e-15);
+}
+
+TEST(Regression, EqualsTheDefinitionsInLongDouble) {
+  Stream stream(1, "metrics");
+  for (int trial = 0; trial < 200; ++trial) {
+    const Rows rows = random_rows(stream, 1 + stream.below(50));
+    long double weight = 0, mean = 0, absolute = 0, squared = 0, relative = 0, variance = 0;
+    for (std::size_t i = 0; i < rows.y.size(); ++i) {
+      const long double y = rows.y[i], error = std::abs(rows.prediction[i] - y), w = rows.weight[i];
+      weight += w;
+      mean += w * y;
+      absolute += w * error;
+      squared += w * error * error;
+      relative += w * error / std::abs(y);
+    }
+    mean /= weight;
+    for (std::size_t i = 0; i < rows.y.size(); ++i)
+      variance += rows.weight[i] * (rows.y[i] - mean) * (rows.y[i] - mean);
+    const auto m = regression_metrics(rows.y, rows.prediction, rows.weight);
+    EXPECT_NEAR(m.mae, static_cast<double>(absolute / weight), 1e-14);
+    EXPECT_NEAR(m.rmse, static_cast<double>(std::sqrt(squared / weight)), 1e-14);
+    const double mape = static_cast<double>(relative / weight);
+    EXPECT_NEAR(m.mape.value(), mape, 1e-13 * mape);
+    if (!m.r2) {
+      EXPECT_EQ(m.count, 1U);
+      continue;
+    }
+    const double r2 = static_cast<double>(1 - squared / variance);
+    EXPECT_NEAR(*m.r2, r2, 1e-12 * (1 + std::abs(r2)));
+  }
+}
+
+TEST(Regression, WeightsAreRepetitions) {
+  Stream stream(2, "metrics");
+  for (int trial = 0; trial < 200; ++trial) {
+    const Rows rows = random_rows(stream, 1 + stream.below(20));
+    const Rows all = repeated(rows);
+    const auto a = regression_metrics(rows.y, rows.prediction, rows.weight);
+    const auto b = regression_metrics(all.y, all.prediction);
+    EXPECT_NEAR(a.mae, b.mae, 1e-13);
+    EXPECT_NEAR(a.rmse, b.rmse, 1e-13);
+    expect_near(a.mape, b.mape, 1e-11 * (1 + a.mape.value_or(0)), "MAPE");
+    expect_near(a.r2, b.r2, 1e-10 * (1 + std::abs(a.r2.value_or(0))), "R2");
+  }
+}
+
+TEST(Regression, PerfectIsPerfectAndTheMeanExplainsNothing) {
+  Stream stream(3, "metrics");
+  const Numbers y = normal_vector(stream, 100, 5);
+  const auto perfect = regression_metrics(y, y);
+  EXPECT_EQ(perfect.r2.value(), 1);
+  EXPECT_EQ(perfect.rmse, 0);
+  EXPECT_EQ(perfect.mae, 0);
+  EXPECT_EQ(perfect.mape.value(), 0);
+  double mean = 0;
+  for (const double value : y) mean += value / 100;
+  EXPECT_NEAR(regression_metrics(y, Numbers(100, mean)).r2.value(), 0, 1e-14);
+}
+
+TEST(Regression, R2SurvivesTargetsFarFromZero) {
+  const Numbers near{1, 2, 3, 4}, guess{1.5, 2, 3, 3.5};
+  Numbers far = near, far_guess = guess;
+  for (double& value : far) value += 1e9;
+  for (double& value : far_guess) value += 1e9;
+  EXPECT_NEAR(regression_metrics(far, far_guess).r2.value(), regression_metrics(near, guess).r2.value(), 1e-6);
+}
+
+TEST(Regression, R2IsNotThereForConstantTargets) {
+  for (const double constant : {0.0, 0.1, 1e300, -7.0}) {
+    EXPECT_FALSE(regression_metrics(Numbers(9, constant), Numbers(9, 1), Numbers{1, 2, .3, 4, 5, 6, 7, 8, 9}).r2);
+  }
+  EXPECT_FALSE(regression_metrics(Numbers{1}, Numbers{1}).r2);
+  EXPECT_FALSE(regression_metrics(Numbers{1, 2}, Numbers{1, 2}, Numbers{1, 0}).r2) << "a weight of 0 is no row";
+}
+
+TEST(Regression, MapeIsNotThereIfATargetIsNearZero) {
+  const auto mape = [](const Numbers& y, const Numbers& weight = {}) {
+    return regression_metrics(y, Numbers(y.size(), 1), weight).mape;
+  };
+  EXPECT_FALSE(mape({0, 1}));
+  EXPECT_FALSE(mape({0, 0}));
+  EXPECT_FALSE(mape({1, -1e-7}));
+  EXPECT_FALSE(mape({1e-3, 1e6}));
+  EXPECT_TRUE(mape({1, -1e-5}));
+  EXPECT_TRUE(mape({1e-9, 2e-9})) << "small numbers are not near zero if all of them are small";
+  EXPECT_TRUE(mape({0, 1}, {0, 1})) << "a weight of 0 is no row";
+}
+
+TEST(Regression, RowsOneAtATimeGiveTheSame) {
+  Stream stream(4, "metrics");
+  const Rows rows = random_rows(stream, 100);
+  RegressionSums sums;
+  for (std::size_t i = 0; i < 100; ++i) sums.add(rows.y[i], rows.prediction[i], rows.weight[i]);
+  const auto a = sums.metrics(), b = regression_metrics(rows.y, rows.prediction, rows.weight);
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(a.mape, b.mape);
+  EXPECT_EQ(a.rmse, b.rmse);
+  EXPECT_EQ(a.mae, b.mae);
+  EXPECT_EQ(a.r2, b.r2);
+}
+
+TEST(Classification, AHandMadeCase) {
+  const auto m = classification_metrics(Numbers{1, 0, 1, 0}, Numbers{0, 0, 2, -1});
+  EXPECT_EQ(m.count, 4U);
+  EXPECT_DOUBLE_EQ(m.accuracy, 0.75) << "a tie counts as class 1";
+  EXPECT_DOUBLE_EQ(m.auc.value(), 3.5 / 4);
+  const double loss = 2 * std::log(2) + std::log1p(std::exp(-2)) + std::log1p(std::exp(-1));
+  EXPECT_DOUBLE_EQ(m.log_loss, loss / 4);
+}
+
+TEST(Classification, AucEqualsAllPairs) {
+  Stream stream(5, "metrics");
+  for (int trial = 0; trial < 500; ++trial) {
+    const Rows rows = random_labels(stream, 1 + stream.below(30));
+    const auto m = classification_metrics(rows.y, rows.prediction, rows.weight);
+    expect_near(m.auc, auc_by_all_pairs(rows), 1e-14, "AUC");
+  }
+}
+
+TEST(Classification, WeightsAreRepetitions) {
+  Stream stream(6, "metrics");
+  for (int trial = 0; trial < 200; ++trial) {
+    const Rows rows = random_labels(stream, 1 + stream.below(20));
+    const Rows all = repeated(rows);
+    const auto a = classification_metrics(rows.y, rows.prediction, rows.weight);
+    const auto b = classification_metrics(all.y, all.prediction);
+    EXPECT_NEAR(a.accuracy, b.accuracy, 1e-14);
+    EXPECT_NEAR(a.log_loss, b.log_loss, 1e-13 * (1 + b.log_loss));
+    expect_near(a.auc, b.auc, 1e-14, "AUC");
+  }
+}
+
+TEST(Classification, AucKnowsOnlyTheOrder) {
+  Stream stream(7, "metrics");
+  for (int trial = 0; trial < 100; ++trial) {
+    const Rows rows = random_labels(stream, 2 + stream.below(40));
+    Numbers bent = rows.prediction, reversed = rows.prediction;
+    for (double& value : bent) value = std::cbrt(value) + 1000;
+    for (double& value : reversed) value = -value;
+    const auto auc = classification_metrics(rows.y, rows.prediction, rows.weight).auc;
+    EXPECT_EQ(classification_metrics(rows.y, bent, rows.weight).auc, auc);
+    if (auc) {
+      EXPECT_NEAR(classification_metrics(rows.y, reversed, rows.weight).auc.value(), 1 - *auc, 1e-14);
+    }
+  }
+}
+
+TEST(Classification, AucIsOneHalfOrNothingAtTheExtremes) {
+  EXPECT_EQ(classification_metrics(Numbers{0, 0, 1}, Numbers{-1, 2, 3}).auc, 1);
+  EXPECT_EQ(classification_metrics(Numbers{1, 0, 0}, Numbers{-1, 2, 3}).auc, 0);
+  EXPECT_EQ(classification_metrics(Numbers{1, 0, 0}, Numbers{5, 5, 5}).auc, 0.5);
+  EXPECT_FALSE(classification_metrics(Numbers{1, 1}, Numbers{1, 2}).auc);
+  EXPECT_FALSE(classification_metrics(Numbers{0}, Numbers{1}).auc);
+  EXPECT_FALSE(classification_metrics(Numbers{0, 1}, Numbers{1, 2}, Numbers{1, 0}).auc);
+}
+
+// As probabilities, 40 and 50 are both 1: a tie, and an infinite loss where they are wrong.
+TEST(Classification, CertainPredictionsKeepTheirOrderAndAFiniteLoss) {
+  const auto m = classification_metrics(Numbers{0, 1}, Numbers{40, 50});
+  EXPECT_EQ(m.auc, 1);
+  EXPECT_DOUBLE_EQ(m.log_loss, 20);
+  EXPECT_DOUBLE_EQ(classification_metrics(Numbers{1}, Numbers{-1e300}).log_loss, 1e300);
+  EXPECT_NEAR(classification_metrics(Numbers{1}, Numbers{50}).log_loss, std::exp(-50), 1e-35);
+}
+
+TEST(Refused, NothingToMeasure) {
+  const std::string nothing = "there is nothing to measure: no row has a weight above 0";
+  EXPECT_EQ(message_of([] { regression_metrics({}, {}); }), nothing);
+  EXPECT_EQ(message_of([] { classification_metrics({}, {}); }), nothing);
+  EXPECT_EQ(message_of([] { regression_metrics(Numbers{1}, Numbers{1}, Numbers{0}); }), nothing);
+  EXPECT_EQ(message_of([] { classification_metrics(Numbers{1}, Numbers{1}, Numbers{0}); }), nothing);
+}
+
+TEST(Refused, SizesThatDiffer) {
+  const std::string sizes = "there are 2 targets, 1 predictions and 0 weights; give one of each per row";
+  EXPECT_EQ(message_of([] { regression_metrics(Numbers{1, 0}, Numbers{1}); }), sizes);
+  EXPECT_EQ(message_of([] { classification_metrics(Numbers{1, 0}, Numbers{1}); }), sizes);
+  EXPECT_THROW(regression_metrics(Numbers{1}, Numbers{1}, Numbers{1, 1}), InvalidArgument);
+  EXPECT_THROW(classification_metrics(Numbers{1}, Numbers{1}, Numbers{1, 1}), InvalidArgument);
+}
+
+TEST(Refused, NumbersThatAreNone) {
+  for (const double bad : {nan, infinity, -infinity}) {
+    EXPECT_THROW(regression_metrics(Numbers{1, bad}, Numbers{1, 1}), InvalidArgument);
+    EXPECT_THROW(regression_metrics(Numbers{1, 1}, Numbers{1, bad}), InvalidArgument);
+    EXPECT_THROW(regression_metrics(Numbers{1, 1}, Numbers{1, 1}, Numbers{1, bad}), InvalidArgument);
+    EXPECT_THROW(classification_metrics(Numbers{1, bad}, Numbers{1, 1}), InvalidArgument);
+    EXPECT_THROW(classification_metrics(Numbers{1, 1}, Numbers{1, bad}), InvalidArgument);
+    EXPECT_THROW(classification_metrics(Numbers{1, 1}, Numbers{1, 1}, Numbers{1, bad}), InvalidArgument);
+  }
+  EXPECT_EQ(message_of([] { regression_metrics(Numbers{1, nan}, Numbers{1, 1}); }), "the target of row 2 is nan");
+  EXPECT_EQ(message_of([] { classification_metrics(Numbers{2}, Numbers{1}); }),
+            "the label of row 1 is 2; it must be 0 or 1");
+  EXPECT_EQ(message_of([] { regression_metrics(Numbers{1}, Numbers{1}, Numbers{-1}); }),
+            "the weight of row 1 is -1, which is negative");
+}
+
+}  // namespace
+}  // namespace ignd::testing
