@@ -59,8 +59,9 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--model", options.run.model, "linear, or mlp: and the widths of its layers")
       ->capture_default_str()
       ->group(model);
-  command->add_option("--loss", options.task.loss,
-                      "squared, logistic, poisson, huber, log-cosh or pinball; by the target if not given")
+  command
+      ->add_option("--loss", options.task.loss,
+                   "squared, logistic, poisson, huber, log-cosh or pinball; by the target if not given")
       ->group(model);
   command
       ->add_option_function<std::string>(
@@ -110,7 +111,8 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   const auto add_data = [&](CLI::App* command) {
     command->add_option("model", options.model, "Model file")->required();
     command->add_option("data", options.data, "CSV or TSV file, gzip or not; - is the standard input")->required();
-    command->add_option("--delimiter", options.delimiter, "Between fields, where it cannot tell: one character, or tab");
+    command->add_option("--delimiter", options.delimiter,
+                        "Between fields, where it cannot tell: one character, or tab");
     command->add_option("--header", options.header, "Whether the first row holds names, where it cannot tell")
         ->check(CLI::IsMember({"yes", "no"}));
   };

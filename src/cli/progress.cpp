@@ -28,7 +28,8 @@ void Progress::update(std::uint64_t done) {
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done - first_) / seconds;
-  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
+  const double share =
+      std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
   constexpr std::size_t width = 24;
   const auto full = static_cast<std::size_t>(share * width);
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : 0;

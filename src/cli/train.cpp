@@ -87,7 +87,8 @@ class Training {
  private:
   TableOptions table_options() const {
     TableOptions table{.dialect = {}, .threads = std::max(1U, std::min(2U, std::thread::hardware_concurrency()))};
-    if (!options_.delimiter.empty()) table.dialect.delimiter = options_.delimiter == "tab" ? '\t' : options_.delimiter[0];
+    if (!options_.delimiter.empty())
+      table.dialect.delimiter = options_.delimiter == "tab" ? '\t' : options_.delimiter[0];
     if (options_.format == "tsv" && options_.delimiter.empty()) table.dialect.delimiter = '\t';
     if (!options_.header.empty()) table.dialect.header = options_.header == "yes";
     return table;
@@ -211,7 +212,8 @@ class Training {
 
   int interrupted(const TableRun& run) {
     save(run);
-    fmt::print(stderr, "ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
+    fmt::print(stderr,
+               "ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
                with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
     return 130;
   }

@@ -89,8 +89,8 @@ int evaluate(const UseOptions& options) {
   const Table table = read(options);
   const TableTask task(table, model.encoder, model.target, model.loss);
   Trace<float> trace(*model.model);
-  const Quality quality = judge(task, task.split().test,
-                                [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+  const Quality quality =
+      judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
   if (options.json) {
     JsonLine line("result");
     line.set("rows", std::uint64_t{table.size()}).set("loss", model.loss);
@@ -104,7 +104,8 @@ int evaluate(const UseOptions& options) {
 
 int inspect(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
-  if (!checkpoint.has("kind")) throw FileError(fmt::format("{} is not a model of this tool", quoted_path(options.model)));
+  if (!checkpoint.has("kind"))
+    throw FileError(fmt::format("{} is not a model of this tool", quoted_path(options.model)));
   const TableModel model = TableModel::load(checkpoint);
   const std::string status = checkpoint.has("run.status") ? checkpoint.text("run.status") : "unknown";
   if (options.json) {

@@ -158,7 +158,8 @@ std::size_t Encoder::encode(std::span<const double> row, std::span<const std::si
     const double x = row[at[c]];
     const bool present = std::isfinite(x);
     if (code.form == Form::scaled) {
-      *feature++ = present ? static_cast<float>((x - code.mean) / code.deviation) : 0.0F;
+      const double scaled = std::clamp((x - code.mean) / code.deviation, -farthest, farthest);
+      *feature++ = present ? static_cast<float>(scaled) : 0.0F;
     } else {
       const std::size_t width = code.form == Form::one_hot ? code.levels.size() : hash_features;
       std::fill_n(feature, width, 0.0F);

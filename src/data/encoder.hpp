@@ -17,7 +17,7 @@ class Checkpoint;
 struct ColumnCode {
   enum class Form {
     dropped,  // it has the same value everywhere
-    scaled,   // (x - mean) / deviation, 0 where it is missing
+    scaled,   // (x - mean) / deviation, cut off far from the mean; 0 where it is missing
     one_hot,  // a feature for each text, 1 where it is that
     hashed,   // the same with texts that share features: there are too many
   };
@@ -39,6 +39,9 @@ class Encoder {
   // Texts with more different values than this in the training rows share `hash_features` features.
   static constexpr std::size_t most_levels = 64;
   static constexpr std::size_t hash_features = 64;
+  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none, would
+  // predict anything there (docs/tool.md has what that costs).
+  static constexpr double farthest = 6;
 
   Encoder() = default;
   // For the given columns of the table.

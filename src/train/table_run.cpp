@@ -50,11 +50,11 @@ TableRun::TableRun(const TableTask& task, RunOptions options)
       model_(make_model<float>(model_spec(options_.model, task.encoder().features()), options_.seed)),
       features_(samples_at_a_time * task.encoder().features()),
       infos_(samples_at_a_time) {
-  trainer_ = std::make_unique<Trainer<float>>(
-      *model_, TrainerOptions{.loss = make_loss(task.loss()),
-                              .optimizer = options_.optimizer,
-                              .schedule = make_schedule(options_, total_steps()),
-                              .l2 = options_.l2});
+  trainer_ =
+      std::make_unique<Trainer<float>>(*model_, TrainerOptions{.loss = make_loss(task.loss()),
+                                                               .optimizer = options_.optimizer,
+                                                               .schedule = make_schedule(options_, total_steps()),
+                                                               .l2 = options_.l2});
   const auto& judged = task.split().validation.empty() ? task.split().train : task.split().validation;
   constant_loss_ = judge(task, judged, [](std::span<const float>) { return 0.0; }).loss;
   keep();

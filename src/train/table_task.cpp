@@ -51,7 +51,7 @@ Split split_rows(const Table& table, const TaskOptions& options) {
     for (std::size_t row = 0; row < table.size(); ++row) times[row] = table[row][column];
     return split_by_time(times, fractions);
   }
-  return split_at_random(table.size(), fractions, options.seed);
+  return split_randomly(table.size(), fractions, options.seed);
 }
 
 double deviation_of(std::span<const double> values) {
@@ -140,7 +140,8 @@ Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const 
   for (const std::uint32_t row : rows) {
     const Sample<float> sample = task.sample(row, x);
     const double f = output(x);
-    if (!std::isfinite(f)) return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
+    if (!std::isfinite(f))
+      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
     const double weight = task.row_weight(row);
     sum += weight * loss->at(sample.y, f).value;
     total += weight;

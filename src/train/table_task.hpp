@@ -19,9 +19,9 @@ namespace ignd {
 // What is to be learned from which rows and columns of a table.
 struct TaskOptions {
   std::string target;
-  std::string loss;                  // empty: by the target's kind
+  std::string loss;                   // empty: by the target's kind
   std::optional<std::string> weight;  // a column of importance weights
-  bool balanced = false;             // both classes weigh the same
+  bool balanced = false;              // both classes weigh the same
   std::optional<std::string> split_by;
   std::optional<std::string> split_time;
   double validation = 0.1;

@@ -88,8 +88,8 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
   if (target.text && (values.size() > 2 || wants_numbers)) refuse_text(table, column);
   if (wants_classes && values.size() > 2) {
     throw InvalidArgument(fmt::format("the logistic loss needs a target of two values; {} has more: {}, {}, {}",
-                                      in_quotes(about.name), value_name(about, values[0]),
-                                      value_name(about, values[1]), value_name(about, values[2])));
+                                      in_quotes(about.name), value_name(about, values[0]), value_name(about, values[1]),
+                                      value_name(about, values[2])));
   }
   if (values.size() == 2 && !wants_numbers) {
     for (const double value : values) target.classes.push_back(value_name(about, value));
