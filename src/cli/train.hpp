@@ -16,7 +16,7 @@ struct TrainOptions {
   std::string header;
   TaskOptions task;
   RunOptions run;
-  std::string optimizer = "adam-ignd";  // a name, or
+  std::string optimizer = "adam";  // a name, or
   std::string rule, transform;
   std::string rate = "auto";
   std::string save;

@@ -12,6 +12,9 @@ namespace {
 // The predictions of a collapsed run do not differ: all its units are dead.
 constexpr double collapsed = 1e-6;
 
+// A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
+constexpr double near = 1.05;
+
 RacedRate try_rate(const TableTask& task, RunOptions options, double rate, const std::atomic<bool>& stop) {
   options.rate = rate;
   RacedRate result{.rate = rate, .loss = std::numeric_limits<double>::infinity()};
@@ -55,13 +58,12 @@ Race race(const TableTask& task, const RunOptions& options, std::uint64_t sample
   double lowest = std::numeric_limits<double>::infinity();
   for (const double rate : race_rates(options.optimizer)) {
     result.rates.push_back(try_rate(part, short_run, rate, stop));
-    const RacedRate& raced = result.rates.back();
-    if (raced.finished && raced.loss < lowest) {
-      lowest = raced.loss;
-      result.best = rate;
-    }
+    if (result.rates.back().finished) lowest = std::min(lowest, result.rates.back().loss);
   }
-  if (stop) result.best.reset();
+  if (stop) return result;
+  const auto good = std::ranges::find_if(
+      result.rates, [&](const RacedRate& raced) { return raced.finished && raced.loss <= near * lowest; });
+  if (good != result.rates.end()) result.best = good->rate;
   return result;
 }
 

@@ -17,7 +17,7 @@ struct RacedRate {
 };
 
 struct Race {
-  std::vector<RacedRate> rates;
+  std::vector<RacedRate> rates;  // in increasing order
   std::size_t rows = 0;       // training rows used,
   std::uint64_t samples = 0;  // and how many samples each rate was given
   std::optional<double> best;
@@ -27,8 +27,8 @@ struct Race {
 // step of that size, are of different orders.
 std::vector<double> race_rates(const Optimizer& optimizer);
 
-// Trains with each rate on part of the training rows, as long as `samples` samples take, and takes the one with the
-// lowest validation loss. Counted in samples, so that the outcome does not depend on the machine. Stops when asked to,
+// Trains with each rate on part of the training rows, as long as `samples` samples take, and takes the smallest
+// rate whose validation loss is about the lowest. Counted in samples, so that the outcome does not depend on the machine. Stops when asked to,
 // with no best.
 Race race(const TableTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop);
 

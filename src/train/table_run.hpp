@@ -18,11 +18,11 @@ class Checkpoint;
 
 struct RunOptions {
   std::string model = "mlp:32,64,32";
-  Optimizer optimizer = find_optimizer("adam-ignd");
+  Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
   std::string schedule = "cosine";  // or constant, or robbins-monro; with options, as Schedule::parse takes them
   std::uint64_t epochs = 20;
-  std::uint64_t patience = 5;  // epochs without a better validation loss before it stops
+  std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
   bool keep_last = false;      // the last iterate instead of the best
   double l2 = 0;
   std::uint64_t seed = 1;
