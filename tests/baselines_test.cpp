@@ -381,6 +381,13 @@ TEST(Refused, BadRows) {
   bad = good;
   bad.x[1] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(message_of([&] { least_squares(bad.rows(), 1); }), "feature 1 of row 2 is inf");
+  const std::string too_large = "the weights or the targets are too large: their sum is not finite";
+  bad = good;
+  bad.weight = {1e308, 1e308};
+  EXPECT_EQ(message_of([&] { logistic_regression(bad.rows(), 1); }), too_large);
+  bad = good;
+  bad.y = {1e308, 1e308};
+  EXPECT_EQ(message_of([&] { least_squares(bad.rows(), 1); }), too_large);
   EXPECT_EQ(message_of([&] { logistic_regression(good.rows(), 2); }), "row 1 has 1 features, not 2");
 }
 

@@ -52,7 +52,7 @@ Rows random_labels(Stream& stream, std::size_t n) {
   const std::uint64_t values = 1 + stream.below(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
     rows.y[i] = static_cast<double>(stream.below(2));
-    rows.prediction[i] = static_cast<double>(stream.below(values)) - static_cast<double>(values / 2);
+    rows.prediction[i] = static_cast<double>(stream.below(values)) - std::floor(static_cast<double>(values) / 2);
   }
   return rows;
 }

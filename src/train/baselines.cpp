@@ -66,6 +66,9 @@ TargetMoments visit_checked(const ForEachRow& rows, Target target, const Visit& 
     visit(row, x, w / moments.weight);
   });
   if (moments.count == 0) throw InvalidArgument("there is nothing to fit: no row has a weight above 0");
+  if (!std::isfinite(moments.weight) || !std::isfinite(moments.sum)) {
+    throw InvalidArgument("the weights or the targets are too large: their sum is not finite");
+  }
   return moments;
 }
 

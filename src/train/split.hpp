@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// Rows to learn from, rows to choose by and rows to be measured on. Each row is in exactly one part, and each part is
+// in the order of the rows. A part is asked for by a fraction above 0, the rest is to learn from. No part that was
+// asked for is empty; if there are too few rows (groups, different times) for that, or the fractions make no sense, the
+// split is an InvalidArgument.
+namespace ignd {
+
+struct Split {
+  std::vector<std::uint32_t> train, validation, test;
+};
+
+struct SplitFractions {
+  double validation = 0;
+  double test = 0;  // both in [0, 1), and less than 1 together
+};
+
+Split split_randomly(std::size_t rows, SplitFractions fractions, std::uint64_t seed);
+
+// Rows with the same key stay together. Groups in random order fill the test part and then the validation part as far
+// as they fit, so that a part misses its size by at most half of the smallest group that is left, unless that would
+// leave a part empty.
+Split split_by_group(std::span<const std::uint64_t> keys, SplitFractions fractions, std::uint64_t seed);
+
+// The earliest rows are to learn from, the latest are the test. Rows of the same time stay together; the cuts are where
+// the time changes, as near to the fractions as that allows.
+Split split_by_time(std::span<const double> times, SplitFractions fractions);
+
+}  // namespace ignd
