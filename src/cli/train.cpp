@@ -151,8 +151,8 @@ class Training {
       line.print();
     }
     if (!talks()) return true;
-    fmt::print("rate {}: the smallest within 5 % of the lowest validation loss after {} samples each on {} rows:", *result.best,
-               with_commas(result.samples), with_commas(result.rows));
+    fmt::print("rate {}: the smallest within 5 % of the lowest validation loss after {} samples each on {} rows:",
+               *result.best, with_commas(result.samples), with_commas(result.rows));
     for (const RacedRate& raced : result.rates) {
       fmt::print(" {} {}", raced.rate, raced.finished ? fmt::format("{:.4g}", raced.loss) : "failed");
     }

@@ -18,7 +18,7 @@ ParseResult ExampleParser::parse(std::string_view lines, std::uint64_t first_lin
     if (fault.empty()) continue;
     block.drop_unfinished();
     if (policy == BadRows::stop) {
-      result.stopped_at = BadRow{number, std::move(fault)};
+      result.stopped_at = RowFault{number, std::move(fault)};
       return result;
     }
     ++result.skipped;

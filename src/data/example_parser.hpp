@@ -15,14 +15,14 @@ enum class BadRows {
   skip   // it is counted
 };
 
-struct BadRow {
+struct RowFault {
   std::uint64_t line = 0;
   std::string fault;  // "'x' is not a number"
 };
 
 struct ParseResult {
   std::uint64_t skipped = 0;
-  std::optional<BadRow> stopped_at;  // with BadRows::stop: the lines behind it were not looked at
+  std::optional<RowFault> stopped_at;  // with BadRows::stop: the lines behind it were not looked at
 };
 
 // A format of which every line is an example of its own. Derive from this to add a format. Parsers remember nothing:

@@ -1,5 +1,6 @@
 #include "data/example_reader.hpp"
 
+#include "core/text.hpp"
 #include "data/svmlight.hpp"
 #include "data/vw_text.hpp"
 #include "ignd/error.hpp"
@@ -32,11 +33,6 @@ bool parses(const ExampleParser& parser, std::string_view line) {
 
 }  // namespace
 
-std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
-  if (format == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
-  return std::make_unique<VwTextParser>();
-}
-
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) {
   while (!first_bytes.empty()) {
     const std::size_t newline = std::min(first_bytes.find('\n'), first_bytes.size());
@@ -61,8 +57,8 @@ class ExampleReader::Blocks {
          const ExampleReaderOptions& options)
       : lines_(std::move(source), options.block_size),
         bad_rows_(options.bad_rows),
-        format_(asked_format ? *asked_format : guess_format()),
-        parser_(make_example_parser(format_)) {}
+        format_(asked_format ? *asked_format : guess_format(options)),
+        parser_(make_parser(options)) {}
 
   void cut(ParsedBlock& block) {
     block.error = nullptr;
@@ -103,20 +99,38 @@ class ExampleReader::Blocks {
   }
 
   ExampleFormat format() const { return format_; }
+  std::string target_name(double target) const {
+    return csv_ != nullptr ? csv_->target_name(target) : format_number(target);
+  }
   void stop_waiting() { lines_.source().stop_waiting(); }
 
  private:
-  ExampleFormat guess_format() {
-    looked_at_.emplace();
-    if (!lines_.next(*looked_at_)) {
-      looked_at_.reset();
-      return ExampleFormat::svmlight;  // nothing is an empty file of any format
-    }
-    const auto guess = guess_example_format(looked_at_->text());
+  // The first lines, which are given out again later. Empty if there are none.
+  std::string_view beginning() {
+    if (!looked_at_ && !lines_.next(looked_at_.emplace())) looked_at_.reset();
+    return looked_at_ ? looked_at_->text() : std::string_view();
+  }
+
+  std::unique_ptr<ExampleParser> make_parser(const ExampleReaderOptions& options) {
+    if (format_ == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
+    if (format_ == ExampleFormat::vw) return std::make_unique<VwTextParser>();
+    if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
+    const std::string_view text = beginning();
+    if (text.empty()) throw FileError(fmt::format("{} is empty", lines_.source().name()));
+    auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect);
+    csv_ = parser.get();
+    return parser;
+  }
+
+  ExampleFormat guess_format(const ExampleReaderOptions& options) {
+    const std::string_view text = beginning();
+    if (text.empty()) return ExampleFormat::svmlight;  // nothing is an empty file of any format
+    const auto guess = guess_example_format(text);
     if (guess) return *guess;
+    if (options.columns) return ExampleFormat::csv;
     throw FileError(
         fmt::format("{} has neither svmlight lines (LABEL INDEX:VALUE ...) nor Vowpal Wabbit's (LABEL | NAME "
-                    "...) at its beginning; say which format it is",
+                    "...) at its beginning; for comma-separated values, name the target's column",
                     lines_.source().name()));
   }
 
@@ -124,6 +138,7 @@ class ExampleReader::Blocks {
   BadRows bad_rows_;
   std::optional<LineBlock> looked_at_;  // the first block, if the format was guessed from it
   ExampleFormat format_;
+  const CsvExampleParser* csv_ = nullptr;  // the parser, if it is one
   std::unique_ptr<const ExampleParser> parser_;
   ParsedBlock own_;
 };
@@ -223,6 +238,8 @@ ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<E
 ExampleReader::~ExampleReader() = default;
 
 ExampleFormat ExampleReader::format() const { return blocks_->format(); }
+
+std::string ExampleReader::target_name(double target) const { return blocks_->target_name(target); }
 
 bool ExampleReader::next(ExampleBlock& block) {
   block.clear();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/byte_source.hpp"
+#include "data/csv_examples.hpp"
 #include "data/example_parser.hpp"
 #include "data/line_blocks.hpp"
 
@@ -14,9 +15,7 @@
 
 namespace ignd {
 
-enum class ExampleFormat { svmlight, vw };
-
-std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
+enum class ExampleFormat { svmlight, vw, csv };
 
 // From the front of a file, which may end anywhere. None if it looks like no format that we read.
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
@@ -24,6 +23,8 @@ std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 struct ExampleReaderOptions {
   unsigned threads = 1;  // 1: a block is read when it is asked for; more: so many read ahead in the background
   BadRows bad_rows = BadRows::stop;
+  std::optional<CsvColumns> columns = {};  // of a file of comma-separated values; without, it is none
+  CsvDialect dialect = {};
   std::size_t block_size = LineBlocks::default_size;  // in bytes of text
 };
 
@@ -46,6 +47,9 @@ class ExampleReader {
   bool next(ExampleBlock& block);
 
   ExampleFormat format() const;
+
+  // A label as it stands in the file.
+  std::string target_name(double target) const;
 
   // How many rows were skipped so far. All of them are counted once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }
