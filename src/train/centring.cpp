@@ -44,7 +44,6 @@ Input<float> Centring::in_order(const Input<float>& x, CentringScratch& scratch)
 Input<float> Centring::centred(const Input<float>& x, CentringScratch& scratch) const {
   if (is_idle()) return x;
   const Input<float> ordered = scratch.ordered = in_order(x, scratch);
-  if (!subtracts()) return ordered;
   scratch.index.clear();
   scratch.value.clear();
   const auto put = [&](std::uint32_t index, double value) {
@@ -56,6 +55,7 @@ Input<float> Centring::centred(const Input<float>& x, CentringScratch& scratch) 
     for (; k < ordered.index.size() && ordered.index[k] < end; ++k) put(ordered.index[k], ordered.values[k]);
   };
   for (const Feature& feature : features_) {
+    if (!is_dense(feature)) continue;
     put_until(feature.index);
     const bool present = k < ordered.index.size() && ordered.index[k] == feature.index;
     put(feature.index, (present ? static_cast<double>(ordered.values[k++]) : 0) - feature.mean);
@@ -83,30 +83,31 @@ void Centring::move_means(const Input<float>& x) {
     while (k < x.index.size() && x.index[k] < feature.index) ++k;
     const bool present = k < x.index.size() && x.index[k] == feature.index && x.values[k] != 0;
     const double value = present ? static_cast<double>(x.values[k]) : 0;
-    feature.mean += (value - feature.mean) / static_cast<double>(examples_);
+    feature.mean += (value - feature.mean) / static_cast<double>(examples_ + 1);
     if (present) ++feature.seen;
   }
 }
 
 bool Centring::observe(const CentringScratch& example, std::span<float> weights) {
   if (is_idle()) return true;
-  const bool subtracted = subtracts();
-  if (!subtracted) add_candidates(example.ordered);
+  if (is_looking()) add_candidates(example.ordered);
+  double shift = 0;
+  const auto add_to_shift = [&](const std::vector<Feature>& features, double sign) {
+    for (const Feature& feature : features) {
+      if (is_dense(feature)) shift += sign * static_cast<double>(weights[feature.index]) * feature.mean;
+    }
+  };
+  add_to_shift(features_, -1);
   ++examples_;
   move_means(example.ordered);
-  double shift = 0;
-  for (std::size_t k = 0; k < moved_.size(); ++k) {
-    const double before = subtracted ? features_[k].mean : 0;
-    const double after = subtracts() && is_dense(moved_[k]) ? moved_[k].mean : 0;
-    shift += static_cast<double>(weights[moved_[k].index]) * (after - before);
-  }
+  add_to_shift(moved_, 1);
   const auto bias = static_cast<float>(static_cast<double>(weights.back()) + shift);
   if (!std::isfinite(bias)) {
     --examples_;
     return false;
   }
   weights.back() = bias;
-  if (subtracts()) std::erase_if(moved_, [&](const Feature& feature) { return !is_dense(feature); });
+  if (!is_looking()) std::erase_if(moved_, [&](const Feature& feature) { return !is_dense(feature); });
   features_.swap(moved_);
   return true;
 }

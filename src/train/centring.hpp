@@ -23,8 +23,8 @@ struct CentringScratch {
 };
 
 // Subtracts its running mean from every feature that most examples have: large means would leave a linear model
-// badly conditioned. Which features these are is seen from the first few examples; one that turns out to be rarer is
-// given up. An absent feature counts as zero. Where a mean moves, the bias moves with it: no prediction changes.
+// badly conditioned. They are looked for in the first few examples; one that turns out to be rarer is given up. An
+// absent feature counts as zero. Where a mean moves, the bias moves with it: no prediction changes.
 class Centring {
  public:
   // For a model of so many weights, a power of two, and a bias behind them.
@@ -43,19 +43,19 @@ class Centring {
  private:
   struct Feature {
     std::uint32_t index = 0;
-    double mean = 0;
+    double mean = 0;  // as if a zero had come first: one example alone does not say much
     std::uint64_t seen = 0;
   };
 
-  bool subtracts() const { return examples_ >= first_look; }
-  bool is_idle() const { return subtracts() && features_.empty(); }
+  bool is_looking() const { return examples_ < first_look; }
+  bool is_idle() const { return !is_looking() && features_.empty(); }
   bool is_dense(const Feature& feature) const { return 2 * feature.seen >= examples_; }
   Input<float> in_order(const Input<float>& x, CentringScratch& scratch) const;
   void add_candidates(const Input<float>& x);
   void move_means(const Input<float>& x);
 
   std::size_t weights_;
-  std::vector<Feature> features_;  // by index; candidates only, as long as nothing is subtracted
+  std::vector<Feature> features_;  // by index; while looking, also those not dense so far
   std::vector<Feature> moved_;     // what they are about to become
   std::uint64_t examples_ = 0;
 };

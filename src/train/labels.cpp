@@ -40,6 +40,11 @@ Classes::Classes(const std::vector<double>& labels) {
   }
 }
 
+double Classes::label_of(bool positive) const {
+  const double label = positive ? positive_ : negative_;
+  return std::isnan(label) ? positive ? negative_ : positive_ : label;
+}
+
 double Classes::number_of(double label) {
   if (label == negative_) return 0;
   if (label == positive_) return 1;

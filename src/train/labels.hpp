@@ -33,6 +33,9 @@ class Classes {
   double negative() const { return negative_; }
   double positive() const { return positive_; }
 
+  // The label of a class; as long as it is open, that of the other one.
+  double label_of(bool positive) const;
+
   // 0 or 1; fills an open class where the label fits. Throws BadSample for a third label.
   double number_of(double label);
 

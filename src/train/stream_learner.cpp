@@ -205,7 +205,7 @@ StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std
   made.prediction = made.output;
   if (classifies_) {
     made.probability = sigmoid(f);
-    made.prediction = f > 0 ? classes_.positive() : classes_.negative();
+    made.prediction = classes_.label_of(f > 0);
   } else if (trainer_ && loss_name(trainer_->options().loss->spec()) == "poisson") {
     made.prediction = std::exp(f);
   }
