@@ -71,16 +71,18 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(model);
 
   const char* training = "Training";
-  command->add_option("--optimizer", options.optimizer, "sgd, ignd, adam, adam-ignd, sps, ngd or nlms")
-      ->capture_default_str()
+  command
+      ->add_option("--optimizer", options.optimizer,
+                   "sgd, ignd, adam, adam-ignd, sps, ngd or nlms; adam if not given, ignd for a stream")
       ->group(training);
   command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")->group(training);
   command->add_option("--transform", options.transform, "Transform, instead of --optimizer")->group(training);
   command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
       ->capture_default_str()
       ->group(training);
-  command->add_option("--schedule", options.run.schedule, "cosine, constant or robbins-monro, with options")
-      ->capture_default_str()
+  command
+      ->add_option("--schedule", options.schedule,
+                   "cosine, constant or robbins-monro, with options; cosine if not given")
       ->group(training);
   command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
       ->capture_default_str()
@@ -104,7 +106,8 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->check(CLI::Range(1, 31))
       ->capture_default_str()
       ->group(streams);
-  command->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
+  command
+      ->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
       ->check(CLI::IsMember({"stop", "skip"}))
       ->capture_default_str()
       ->group(streams);

@@ -38,7 +38,8 @@ std::string free_path(const std::string& data) {
 }
 
 Optimizer chosen_optimizer(const TrainOptions& options) {
-  if (options.rule.empty() && options.transform.empty()) return find_optimizer(options.optimizer);
+  if (!options.optimizer.empty()) return find_optimizer(options.optimizer);
+  if (options.rule.empty() && options.transform.empty()) return options.run.optimizer;
   Optimizer pair{.rule = "gauss-newton", .transform = "plain"};
   if (!options.rule.empty()) pair.rule = options.rule;
   if (!options.transform.empty()) pair.transform = options.transform;
@@ -79,7 +80,7 @@ StreamTraining stream_options(const TrainOptions& options) {
     stream.transform = named.transform;
   }
   stream.rate = options.rate;
-  stream.schedule = options.run.schedule;
+  stream.schedule = options.schedule;
   stream.l2 = options.run.l2;
   stream.bits = options.bits;
   stream.threads = options.threads;
@@ -98,6 +99,7 @@ class Training {
   explicit Training(TrainOptions options) : options_(std::move(options)) {
     options_.run.optimizer = chosen_optimizer(options_);
     options_.run.seed = options_.task.seed;
+    if (!options_.schedule.empty()) options_.run.schedule = options_.schedule;
     if (options_.save.empty()) options_.save = free_path(options_.data);
   }
 

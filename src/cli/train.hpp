@@ -16,8 +16,9 @@ struct TrainOptions {
   std::string header;
   TaskOptions task;
   RunOptions run;
-  std::string optimizer = "adam";  // a name, or
+  std::string optimizer;  // a name, or
   std::string rule, transform;
+  std::string schedule;  // these three empty: what the table or the stream has as its own
   std::string rate = "auto";
   std::string save;
   std::uint64_t save_every = 0;
