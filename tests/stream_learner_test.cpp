@@ -4,16 +4,13 @@
 #include "ignd/random.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace ignd {
 namespace {
@@ -108,17 +105,22 @@ Checkpoint saved(const StreamLearner& learner) {
   return checkpoint;
 }
 
-// By their text: a NaN equals itself.
+// By their bytes: a NaN equals itself.
+std::string bytes_of(const Checkpoint::Entry& entry) {
+  return std::visit(
+      [](const auto& values) {
+        return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+      },
+      entry);
+}
+
 void expect_same(const StreamLearner& a, const StreamLearner& b) {
-  const auto bytes = [](const StreamLearner& learner, const char* name) {
-    const auto path = std::filesystem::path(::testing::TempDir()) / fmt::format("{}.{}", name, ::getpid());
-    saved(learner).write(path);
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::filesystem::remove(path);
-    return text;
-  };
-  EXPECT_TRUE(bytes(a, "a") == bytes(b, "b"));
+  const Checkpoint left = saved(a), right = saved(b);
+  ASSERT_EQ(left.entries().size(), right.entries().size());
+  for (const auto& [name, entry] : left.entries()) {
+    ASSERT_TRUE(right.has(name)) << name;
+    EXPECT_TRUE(bytes_of(entry) == bytes_of(right.entries().find(name)->second)) << name;
+  }
 }
 
 double loss_of(const ExampleBlock& block, const StreamOptions& options = {}) {
@@ -546,6 +548,41 @@ TEST(StreamLearner, ADamagedCheckpointIsRefused) {
       EXPECT_THROW(StreamLearner::restore(other_number), FileError) << name;
     }
   }
+}
+
+TEST(StreamLearner, GarbageIsRefusedOrEndsTheRunAndLosesNothing) {
+  Stream stream(18, "garbage");
+  int ended = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const bool extreme = trial % 2 == 0;  // any bits at all; otherwise numbers of any size that are not quite as wild
+    const auto any_float = [&] {
+      return extreme ? std::bit_cast<float>(stream.bits32())
+                     : static_cast<float>(std::pow(10, stream.uniform(-30, 30)) * stream.normal());
+    };
+    StreamLearner learner({.bits = 6, .loss = trial % 3 == 0 ? "" : "squared", .skip_bad_rows = true});
+    ExampleBlock block;
+    for (int row = 0; row < 300; ++row) {
+      std::vector<std::uint32_t> index(stream.below(6));
+      std::vector<float> value(index.size());
+      for (std::uint32_t& i : index) i = stream.bits32();
+      for (float& x : value) x = any_float();
+      add(block, static_cast<double>(any_float()), index, value, stream.below(20) == 0 ? any_float() : 1);
+    }
+    try {
+      learner.learn(block);
+      learner.finish();
+    } catch (const LearningEnded&) {
+      ++ended;
+    }
+    StreamLearner again = StreamLearner::restore(saved(learner));
+    expect_same(learner, again);
+    ExampleBlock usual;
+    add(usual, 1, {1, 2}, {1, 1});
+    std::vector<StreamPrediction> predictions;
+    again.predict(usual, predictions);
+    EXPECT_TRUE(std::isfinite(predictions[0].output));
+  }
+  EXPECT_GT(ended, 0);
 }
 
 TEST(StreamLearner, EmptyExamplesAndEmptyBlocksAreFine) {

@@ -179,8 +179,11 @@ void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
   const double y = classifies_ ? classes.number_of(block.target[i]) : block.target[i];
   trainer_->options().loss->check_target(y);
   const TargetRange range = range_.with(y);
-  const StepInfo info = trainer_->step({input_of(block, i, scratch_), range.to_model(y), block.weight[i]});
+  const Input<float> x = input_of(block, i, scratch_);
+  remember_weights(x);
+  const StepInfo info = trainer_->step({x, range.to_model(y), block.weight[i]});
   end_unless_finite(info.status, block.line[i]);
+  if (put_weights_back_unless_finite(x)) end_unless_finite(StepStatus::coefficient_not_finite, block.line[i]);
   classes_ = classes;
   const StreamPrediction made = prediction_from(info.prediction, statistics_.rows, block.line[i]);
   range_ = range;
@@ -190,6 +193,27 @@ void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
   }
   count(y, made, block.weight[i]);
   if (events_.prediction) events_.prediction(made);
+}
+
+// The weight of the k-th feature; behind the last one, the bias.
+float& StreamLearner::weight_of(const Input<float>& x, std::size_t k) {
+  const auto weights = model_->parameters();
+  const std::size_t mask = weights.size() - 2;
+  return k < x.index.size() ? weights[x.index[k] & mask] : weights.back();
+}
+
+void StreamLearner::remember_weights(const Input<float>& x) {
+  remembered_.resize(x.index.size() + 1);
+  for (std::size_t k = 0; k < remembered_.size(); ++k) remembered_[k] = weight_of(x, k);
+}
+
+// A finite coefficient times the inverse of a tiny input can be too large for a weight.
+bool StreamLearner::put_weights_back_unless_finite(const Input<float>& x) {
+  bool finite = true;
+  for (std::size_t k = 0; k < remembered_.size(); ++k) finite = finite && std::isfinite(weight_of(x, k));
+  if (finite) return false;
+  for (std::size_t k = 0; k < remembered_.size(); ++k) weight_of(x, k) = remembered_[k];
+  return true;
 }
 
 void StreamLearner::end_unless_finite(StepStatus status, std::uint64_t line) {

@@ -121,6 +121,9 @@ class StreamLearner {
   void learn_row(const ExampleBlock& block, std::size_t i);
   void predict_row(const ExampleBlock& block, std::size_t i);
   void learn_labelled(const ExampleBlock& block, std::size_t i);
+  float& weight_of(const Input<float>& x, std::size_t k);
+  void remember_weights(const Input<float>& x);
+  bool put_weights_back_unless_finite(const Input<float>& x);
   static void end_unless_finite(StepStatus status, std::uint64_t line);
   StreamPrediction prediction_from(double f, std::uint64_t row, std::uint64_t line) const;
   void count(double y, const StreamPrediction& made, double weight);
@@ -134,6 +137,7 @@ class StreamLearner {
   std::unique_ptr<Trainer<float>> trainer_;  // none as long as the loss is open
   Centring centring_;
   CentringScratch scratch_;
+  std::vector<float> remembered_;  // the weights that a step is about to change
 
   LabelSurvey survey_;
   ExampleBlock held_;
