@@ -165,8 +165,15 @@ void Trainer<T>::flushed_step(const Sample<T>& sample, StepInfo& info) {
   info.status = status_;
   if (status_ != StepStatus::learned) return;
   check(sample);
-  info.status = predict_and_descend(sample, info);
-  if (info.status == StepStatus::learned || info.status == StepStatus::zero_weight) return;
+  try {
+    info.status = predict_and_descend(sample, info);
+  } catch (...) {
+    if (metric_) metric_->undo(model_.parameters());
+    throw;
+  }
+  if (info.status == StepStatus::learned) return;
+  if (metric_) metric_->undo(model_.parameters());
+  if (info.status == StepStatus::zero_weight) return;
   check_values(sample);
   status_ = info.status;
 }
@@ -176,6 +183,10 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
   info.prediction = model_.forward(sample.x, trace_);
+  if (metric_ && metric_->meet(trace_.j, model_.parameters())) {
+    updater_->begin(model_.parameters(), steps_);
+    info.prediction = model_.forward(sample.x, trace_);
+  }
   if (!std::isfinite(info.prediction)) return StepStatus::output_not_finite;
 
   const Loss& loss = *options_.loss;
