@@ -282,7 +282,8 @@ void StreamLearner::save(Checkpoint& checkpoint) const {
                            range_.scale,        statistics_.weight,        statistics_.loss,
                            statistics_.correct, statistics_.recent_weight, statistics_.recent_loss};
   checkpoint.set("learner.numbers", std::span<const double>(numbers));
-  const std::array<std::uint64_t, 4> counts{range_.seen, statistics_.rows, statistics_.examples, statistics_.skipped};
+  const std::array<std::uint64_t, 5> counts{range_.seen, std::uint64_t{range_.has_scale}, statistics_.rows,
+                                            statistics_.examples, statistics_.skipped};
   checkpoint.set("learner.counts", std::span<const std::uint64_t>(counts));
   centring_.save(checkpoint);
   save_held(checkpoint);
@@ -337,14 +338,15 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
     learner.trainer_->restore(checkpoint);
   }
   const auto& numbers = checkpoint.array<double>("learner.numbers", 9);
-  const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 4);
+  const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 5);
   learner.classes_ = Classes(numbers[0], numbers[1]);
   learner.range_.offset = numbers[2];
   learner.range_.scale = numbers[3];
   learner.range_.seen = counts[0];
-  learner.statistics_ = {.rows = counts[1],
-                         .examples = counts[2],
-                         .skipped = counts[3],
+  learner.range_.has_scale = counts[1] != 0;
+  learner.statistics_ = {.rows = counts[2],
+                         .examples = counts[3],
+                         .skipped = counts[4],
                          .weight = numbers[4],
                          .loss = numbers[5],
                          .correct = numbers[6],

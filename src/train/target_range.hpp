@@ -14,6 +14,7 @@ struct TargetRange {
   bool stretches = false;  // nor what one is
   double offset = 0;
   double scale = 1;
+  bool has_scale = false;
   std::uint64_t seen = 0;
 
   double to_model(double y) const { return (y - offset) / scale; }
@@ -26,7 +27,8 @@ struct TargetRange {
     if (moves) next.offset += (y - offset) / static_cast<double>(next.seen);
     // Until the first target that differs from the offset all weights are zero: no prediction changes.
     const double distance = std::abs(y - next.offset);
-    if (stretches && scale == 1 && distance > 0 && std::isfinite(distance)) {
+    if (stretches && !has_scale && distance > 0 && std::isfinite(distance)) {
+      next.has_scale = true;
       next.scale = std::exp2(std::floor(std::log2(distance)));
     }
     return next;
