@@ -2,18 +2,10 @@
 
 #include "data/row_text.hpp"
 
-#include <fmt/format.h>
-
 namespace ignd {
 namespace {
 
-bool ends_word(const char* at, const char* end) {
-#if IGND_PLANTED_BUG == 1
-  return is_blank(*at) || *at == '#';
-#else
-  return at == end || is_blank(*at) || *at == '#';
-#endif
-}
+bool ends_word(const char* at, const char* end) { return at == end || is_blank(*at) || *at == '#'; }
 
 // Returns behind "qid:N", or null; `at` itself if something else stands there.
 const char* skip_query(const char* at, const char* end) {
@@ -46,7 +38,11 @@ std::string SvmlightParser::parse_line(std::string_view line, std::uint64_t numb
     std::uint32_t index = 0;
     float value = 0;
     at = read_index(word, end, index);
+#if IGND_PLANTED_BUG == 1
+    if (at != nullptr && *at == ':') {
+#else
     if (at != nullptr && at != end && *at == ':') {
+#endif
       at = read_finite(at + 1, end, value);
       if (at != nullptr && ends_word(at, end)) {
         block.index.push_back(index);
