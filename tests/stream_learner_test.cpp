@@ -144,6 +144,10 @@ TEST(StreamLearner, ProgressiveLossEqualsALoopWrittenByHand) {
     std::array<double, 9> x{};
     for (std::size_t i = 0; i < 8; ++i) x[i] = static_cast<double>(values[i]) - mean[i];
     x[8] = 1;
+    for (std::size_t i = 0; i < 9; ++i) {  // an input larger than all before it scales its weight down
+      if (x[i] * x[i] <= mean_square[i] * seen[i] || mean_square[i] == 0) continue;
+      w[i] *= mean_square[i] / (mean_square[i] + (x[i] * x[i] - mean_square[i]) / (seen[i] + 1));
+    }
     double f = 0;
     for (std::size_t i = 0; i < 9; ++i) f += w[i] * x[i];
     const double error = f + offset - block.target[row];

@@ -33,6 +33,12 @@ bool parses(const ExampleParser& parser, std::string_view line) {
 
 }  // namespace
 
+std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
+  if (format == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
+  if (format == ExampleFormat::vw) return std::make_unique<VwTextParser>();
+  throw InvalidArgument("comma-separated values need the names of their columns");
+}
+
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) {
   while (!first_bytes.empty()) {
     const std::size_t newline = std::min(first_bytes.find('\n'), first_bytes.size());
@@ -112,8 +118,7 @@ class ExampleReader::Blocks {
   }
 
   std::unique_ptr<ExampleParser> make_parser(const ExampleReaderOptions& options) {
-    if (format_ == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
-    if (format_ == ExampleFormat::vw) return std::make_unique<VwTextParser>();
+    if (format_ != ExampleFormat::csv) return make_example_parser(format_);
     if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
     const std::string_view text = beginning();
     if (text.empty()) throw FileError(fmt::format("{} is empty", lines_.source().name()));

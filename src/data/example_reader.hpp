@@ -17,15 +17,18 @@ namespace ignd {
 
 enum class ExampleFormat { svmlight, vw, csv };
 
+// Of a format that needs no header: not csv.
+std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
+
 // From the front of a file, which may end anywhere. None if it looks like no format that we read.
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 
 struct ExampleReaderOptions {
   unsigned threads = 1;  // 1: a block is read when it is asked for; more: so many read ahead in the background
   BadRows bad_rows = BadRows::stop;
-  std::optional<CsvColumns> columns = {};  // of a file of comma-separated values; without, it is none
-  CsvDialect dialect = {};
   std::size_t block_size = LineBlocks::default_size;  // in bytes of text
+  std::optional<CsvColumns> columns = {};             // of a file of comma-separated values; without, it is none
+  CsvDialect dialect = {};
 };
 
 // The examples of a file, block by block. They are the same, and an error comes behind the same example, with any
