@@ -29,13 +29,13 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
 }
 
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("train", "Train a model on a table, and say how good it is");
-  command->add_option("data", options.data, "CSV or TSV file, gzip or not; - is the standard input")->required();
-  command->add_option("--target", options.task.target, "Column to predict")->required();
+  CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
+  command->add_option("data", options.data, "File, gzip or not; - is the standard input, and the default of a stream");
+  command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
 
   const char* data = "Data";
-  command->add_option("--format", options.format, "csv or tsv, where it cannot tell")
-      ->check(CLI::IsMember({"csv", "tsv"}))
+  command->add_option("--format", options.format, "csv, tsv, svmlight or vw, where it cannot tell")
+      ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
       ->group(data);
   command->add_option("--delimiter", options.delimiter, "Between fields, where it cannot tell: one character, or tab")
       ->group(data);
@@ -96,6 +96,23 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
       ->capture_default_str()
       ->group(training);
+
+  const char* streams = "Streams";
+  command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
+      ->group(streams);
+  command->add_option("--bits", options.bits, "2^bits weights for hashed features")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str()
+      ->group(streams);
+  command->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
+      ->check(CLI::IsMember({"stop", "skip"}))
+      ->capture_default_str()
+      ->group(streams);
+  command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
+      ->group(streams);
+  command->add_option("--threads", options.threads, "Threads that parse; what is learned does not depend on it")
+      ->check(CLI::Range(1, 64))
+      ->group(streams);
 
   const char* output = "Output";
   command->add_option("--save", options.save, "Model file; DATA.ignd in this folder if not given")->group(output);

@@ -4,6 +4,7 @@
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/train_stream.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -59,6 +60,36 @@ std::string describe(const ColumnCode& code) {
                          missing);
   }
   return "";
+}
+
+StreamTraining stream_options(const TrainOptions& options) {
+  StreamTraining stream;
+  stream.data = options.data.empty() ? "-" : options.data;
+  stream.format = options.format;
+  stream.target = options.task.target;
+  stream.weight = options.task.weight;
+  stream.delimiter = options.format == "tsv" && options.delimiter.empty() ? "tab" : options.delimiter;
+  stream.header = options.header;
+  stream.loss = options.task.loss;
+  stream.rule = options.rule;
+  stream.transform = options.transform;
+  if (!options.optimizer.empty()) {
+    const Optimizer named = find_optimizer(options.optimizer);
+    stream.rule = named.rule;
+    stream.transform = named.transform;
+  }
+  stream.rate = options.rate;
+  stream.schedule = options.run.schedule;
+  stream.l2 = options.run.l2;
+  stream.bits = options.bits;
+  stream.threads = options.threads;
+  stream.skip_bad_rows = options.bad_rows == "skip";
+  stream.predictions = options.predictions;
+  stream.save = options.save.empty() ? free_path(stream.data) : options.save;
+  stream.resume = options.resume;
+  stream.json = options.json;
+  stream.quiet = options.quiet;
+  return stream;
 }
 
 // One training run as the user sees it.
@@ -151,8 +182,8 @@ class Training {
       line.print();
     }
     if (!talks()) return true;
-    fmt::print("rate {}: the smallest within 5 % of the lowest validation loss after {} samples each on {} rows:", *result.best,
-               with_commas(result.samples), with_commas(result.rows));
+    fmt::print("rate {}: the smallest within 5 % of the lowest validation loss after {} samples each on {} rows:",
+               *result.best, with_commas(result.samples), with_commas(result.rows));
     for (const RacedRate& raced : result.rates) {
       fmt::print(" {} {}", raced.rate, raced.finished ? fmt::format("{:.4g}", raced.loss) : "failed");
     }
@@ -297,6 +328,11 @@ class Training {
 
 }  // namespace
 
-int train(TrainOptions options) { return Training(std::move(options)).run(); }
+int train(TrainOptions options) {
+  if (options.stream) return train_stream(stream_options(options));
+  if (options.data.empty()) throw InvalidArgument("name the file to train on");
+  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  return Training(std::move(options)).run();
+}
 
 }  // namespace ignd::cli

@@ -24,9 +24,15 @@ struct TrainOptions {
   std::string resume;
   bool json = false;
   bool quiet = false;
+
+  bool stream = false;  // and for streams alone:
+  unsigned bits = 18;
+  unsigned threads = 0;
+  std::string bad_rows = "stop";
+  std::string predictions;
 };
 
-// Trains on a table and says how good the model is. Returns the exit code.
+// Trains on a table or a stream and says how good the model is. Returns the exit code.
 int train(TrainOptions options);
 
 }  // namespace ignd::cli

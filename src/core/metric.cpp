@@ -26,8 +26,11 @@ std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> table
 }  // namespace
 
 template <class T>
-Metric<T>::Metric(const Sensitivity<T>& j, std::span<const RowTable> tables)
-    : mean_square_(input_count(j, tables)), seen_(mean_square_.size()), direction_(j) {
+Metric<T>::Metric(MetricKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables)
+    : fades_(kind == MetricKind::fading_second_moment),
+      mean_square_(input_count(j, tables)),
+      seen_(mean_square_.size()),
+      direction_(j) {
   const bool sparse = !tables.empty() && tables.front().sparse;
   if (!sparse) scaled_.resize(mean_square_.size());
 }
@@ -43,7 +46,9 @@ void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> 
   scaled_.resize(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const double x = static_cast<double>(inputs[k]);
-    const double mean = mean_square_with(index.empty() ? k : index[k], x);
+    const std::size_t i = index.empty() ? k : index[k];
+    double mean = mean_square_with(i, x);
+    if (fades_) mean *= std::sqrt(static_cast<double>(seen_[i] + 1));
     // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
     // on, for the step to be refused.
     scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);

@@ -28,7 +28,7 @@ struct ColumnCode {
   double mean = 0;
   double deviation = 1;
   std::vector<std::string> levels = {};  // the texts of one_hot
-  std::uint64_t distinct = 0;       // of a text column, how many there were
+  std::uint64_t distinct = 0;            // of a text column, how many there were
 
   std::size_t features() const;
 };
@@ -39,8 +39,8 @@ class Encoder {
   // Texts with more different values than this in the training rows share `hash_features` features.
   static constexpr std::size_t most_levels = 64;
   static constexpr std::size_t hash_features = 64;
-  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none, would
-  // predict anything there (docs/tool.md has what that costs).
+  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none,
+  // would predict anything there (docs/tool.md has what that costs).
   static constexpr double farthest = 6;
 
   Encoder() = default;
