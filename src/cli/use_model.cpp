@@ -26,10 +26,12 @@ TableModel load(const UseOptions& options) {
   }
 }
 
-Table read(const UseOptions& options) {
+Table read(const UseOptions& options, const TableModel& model) {
   TableOptions table{.dialect = {}, .threads = std::max(1U, std::min(2U, std::thread::hardware_concurrency()))};
   if (!options.delimiter.empty()) table.dialect.delimiter = options.delimiter == "tab" ? '\t' : options.delimiter[0];
   if (!options.header.empty()) table.dialect.header = options.header == "yes";
+  table.texts = model.encoder.text_columns();
+  if (model.target.text) table.texts.push_back(model.target.name);
   return Table::read_csv(options.data, table);
 }
 
@@ -43,7 +45,7 @@ std::string columns_line(const ColumnCode& code) {
 
 int predict(const UseOptions& options) {
   const TableModel model = load(options);
-  const Table table = read(options);
+  const Table table = read(options, model);
   const auto at = model.encoder.match(table);
   Trace<float> trace(*model.model);
   std::vector<float> x(model.encoder.features());
@@ -86,7 +88,7 @@ int predict(const UseOptions& options) {
 
 int evaluate(const UseOptions& options) {
   const TableModel model = load(options);
-  const Table table = read(options);
+  const Table table = read(options, model);
   const TableTask task(table, model.encoder, model.target, model.loss);
   Trace<float> trace(*model.model);
   const Quality quality =
