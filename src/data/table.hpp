@@ -49,6 +49,10 @@ class Table {
   // Comma-separated values, or the like. Throws FileError with the line where the file is not what it should be.
   static Table read_csv(const std::string& path, const TableOptions& options);
   static Table parse_csv(std::string_view text, const TableOptions& options);
+  // Lines "LABEL INDEX:VALUE ..." with indices up to 2,000: a column for each, and the column "label".
+  static Table read_svmlight(const std::string& path, const TableOptions& options);
+  // Whichever of the two it looks like.
+  static Table read(const std::string& path, const TableOptions& options);
 
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
