@@ -151,7 +151,7 @@ class CsvLoader {
     const std::string_view text = text_.text().substr(0, look_);
     const std::size_t used = parse(text, text_.ended() && text.size() == text_.text().size());
     text_.drop(used);
-    look_ = used > 0 ? block_ : more_bytes(look_, text_, line_);
+    look_ = used > 0 || text.empty() ? block_ : more_bytes(look_, text_, line_);
   }
   bool done() const { return text_.ended() && text_.text().empty(); }
 
