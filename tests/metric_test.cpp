@@ -76,6 +76,36 @@ TEST(Metric, FadingDividesByTheRootOfHowOftenAnInputWasSeen) {
   EXPECT_DOUBLE_EQ(trainer.step({{two, both}, 1}).sensitivity, 1 / std::sqrt(9.0) + 1);
 }
 
+// The weight learned from a first value near zero is huge; the next value is of another size, and takes it back.
+TEST(Metric, FadingScalesAWeightDownWhenItsInputTurnsOutToBeLarger) {
+  Linear<double> model(1, false);
+  Trainer<double> trainer(model, with_metric("squared", MetricKind::fading_second_moment));
+  const std::vector<double> tiny{1e-6};
+  const std::vector<double> usual{2};
+  trainer.step({{tiny}, 1});
+  const double learned = model.parameters()[0];
+  EXPECT_GT(learned, 1e5);
+  // The mean square grows from 1e-12 to the mean of 1e-12 and 4.
+  const double expected = learned * 1e-12 / ((1e-12 + 4) / 2) * 2;
+  EXPECT_NEAR(trainer.step({{usual}, 1}).prediction, expected, 1e-12 * std::abs(expected));
+  // A value that is not larger than those before leaves the weight alone.
+  const double kept = model.parameters()[0];
+  EXPECT_EQ(trainer.step({{std::vector<double>{1.5}}, 0}).prediction, 1.5 * kept);
+}
+
+TEST(Metric, AStepThatIsNotTakenGivesTheWeightBack) {
+  Linear<double> model(1, false);
+  Trainer<double> trainer(model, with_metric("squared", MetricKind::fading_second_moment));
+  trainer.step({{std::vector<double>{1e-6}}, 1});
+  const double learned = model.parameters()[0];
+  const std::vector<double> larger{2};
+  EXPECT_EQ(trainer.step({{larger}, 1, 0}).status, StepStatus::zero_weight);
+  EXPECT_EQ(model.parameters()[0], learned);
+  const std::vector<double> bad{std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_THROW(trainer.step({{bad}, 1}), BadSample);
+  EXPECT_EQ(model.parameters()[0], learned);
+}
+
 TEST(Metric, FadingRefusesL2) {
   Linear<double> model(1);
   EXPECT_THROW(Trainer<double>(model, {.l2 = 0.1, .metric = MetricKind::fading_second_moment}), InvalidArgument);

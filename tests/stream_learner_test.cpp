@@ -279,6 +279,30 @@ TEST(StreamLearner, BeatsTheFiguresOfVowpalWabbit) {
   EXPECT_LT(sum / 3, 0.013);
 }
 
+// Features seen now and then, whose first values may be anything: no prediction may run away.
+TEST(StreamLearner, RareFeaturesOfAnySizeDoNotThrowThePrediction) {
+  Stream stream(17, "rare");
+  std::vector<double> w(4096);
+  for (double& each : w) each = stream.normal();
+  ExampleBlock block;
+  constexpr std::size_t active = 20;
+  for (std::size_t row = 0; row < 20'000; ++row) {
+    double y = 0;
+    for (std::size_t k = 0; k < active; ++k) {
+      const auto feature = static_cast<std::uint32_t>(stream.below(w.size()));
+      const double x = stream.normal();
+      y += w[feature] * x;
+      block.index.push_back(feature);
+      block.value.push_back(static_cast<float>(x));
+    }
+    block.finish(y, 1, row + 1);
+  }
+  StreamLearner learner({.loss = "squared"});
+  learner.learn(block);
+  // Predicting zero would give the variance of the target.
+  EXPECT_LT(learner.statistics().average_loss(), static_cast<double>(active));
+}
+
 TEST(StreamLearner, LargeMeansOfDenseFeaturesDoNotHurt) {
   for (const bool classes : {false, true}) {
     const auto shifted = [&](double mean) {
