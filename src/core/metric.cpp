@@ -27,18 +27,15 @@ std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> table
 
 template <class T>
 Metric<T>::Metric(MetricKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables)
-    : fades_(kind == MetricKind::fading_second_moment),
-      mean_square_(input_count(j, tables)),
-      seen_(mean_square_.size()),
-      direction_(j) {
+    : fades_(kind == MetricKind::fading_second_moment), inputs_(input_count(j, tables)), direction_(j) {
   const bool sparse = !tables.empty() && tables.front().sparse;
-  if (!sparse) scaled_.resize(mean_square_.size());
+  if (!sparse) scaled_.resize(inputs_.size());
 }
 
-// The mean square of input i once x has been taken into account.
+// The mean square of an input once x has been taken into account.
 template <class T>
-double Metric<T>::mean_square_with(std::size_t i, double x) const {
-  return mean_square_[i] + (x * x - mean_square_[i]) / static_cast<double>(seen_[i] + 1);
+double Metric<T>::mean_square_with(const Known& input, double x) {
+  return input.mean_square + (x * x - input.mean_square) / static_cast<double>(input.seen + 1);
 }
 
 template <class T>
@@ -47,9 +44,10 @@ void Metric<T>::meet(std::span<const T> inputs, std::span<const std::uint32_t> i
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const std::size_t i = index.empty() ? k : index[k];
     const double x = static_cast<double>(inputs[k]);
-    const double before = mean_square_[i];
-    if (x * x <= before * static_cast<double>(seen_[i]) || before == 0 || !std::isfinite(x * x)) continue;
-    const T factor = static_cast<T>(before / mean_square_with(i, x));
+    const Known& input = inputs_[i];
+    const bool larger = x * x > input.mean_square * static_cast<double>(input.seen) && std::isfinite(x * x);
+    if (!larger || input.mean_square == 0) continue;
+    const T factor = static_cast<T>(input.mean_square / mean_square_with(input, x));
     for (std::size_t place = offset + i * width; place < offset + (i + 1) * width; ++place) {
       kept_.push_back({place, w[place]});
       w[place] *= factor;
@@ -84,9 +82,9 @@ void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> 
   scaled_.resize(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const double x = static_cast<double>(inputs[k]);
-    const std::size_t i = index.empty() ? k : index[k];
-    double mean = mean_square_with(i, x);
-    if (fades_) mean *= std::sqrt(static_cast<double>(seen_[i] + 1));
+    const Known& input = inputs_[index.empty() ? k : index[k]];
+    double mean = mean_square_with(input, x);
+    if (fades_) mean *= std::sqrt(static_cast<double>(input.seen + 1));
     // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
     // on, for the step to be refused.
     scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);
@@ -115,9 +113,9 @@ template <class T>
 void Metric<T>::count(std::span<const T> inputs, std::span<const std::uint32_t> index) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] == T{0}) continue;
-    const std::size_t i = index.empty() ? k : index[k];
-    mean_square_[i] = mean_square_with(i, static_cast<double>(inputs[k]));
-    ++seen_[i];
+    Known& input = inputs_[index.empty() ? k : index[k]];
+    input.mean_square = mean_square_with(input, static_cast<double>(inputs[k]));
+    ++input.seen;
   }
 }
 
@@ -136,14 +134,23 @@ void Metric<T>::observe(const Sensitivity<T>& j) {
 
 template <class T>
 void Metric<T>::save(Checkpoint& checkpoint) const {
-  checkpoint.set("metric.mean-square", std::span<const double>(mean_square_));
-  checkpoint.set("metric.seen", std::span<const std::uint64_t>(seen_));
+  std::vector<double> mean_square;
+  std::vector<std::uint64_t> seen;
+  mean_square.reserve(inputs_.size());
+  seen.reserve(inputs_.size());
+  for (const Known& input : inputs_) {
+    mean_square.push_back(input.mean_square);
+    seen.push_back(input.seen);
+  }
+  checkpoint.set("metric.mean-square", std::span<const double>(mean_square));
+  checkpoint.set("metric.seen", std::span<const std::uint64_t>(seen));
 }
 
 template <class T>
 void Metric<T>::restore(const Checkpoint& checkpoint) {
-  mean_square_ = checkpoint.array<double>("metric.mean-square", mean_square_.size());
-  seen_ = checkpoint.array<std::uint64_t>("metric.seen", seen_.size());
+  const auto& mean_square = checkpoint.array<double>("metric.mean-square", inputs_.size());
+  const auto& seen = checkpoint.array<std::uint64_t>("metric.seen", inputs_.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {mean_square[i], seen[i]};
 }
 
 template class Metric<float>;

@@ -25,7 +25,7 @@ struct LineBlock {
 // Cuts bytes into blocks of whole lines.
 class LineBlocks {
  public:
-  static constexpr std::size_t default_size = std::size_t{1} << 20;
+  static constexpr std::size_t default_size = std::size_t{1} << 18;
   static constexpr std::size_t longest_line = std::size_t{4} << 20;
 
   explicit LineBlocks(std::unique_ptr<ByteSource> source, std::size_t block_size = default_size)
