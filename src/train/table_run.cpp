@@ -71,7 +71,7 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
   if (name == "cosine" && options.find("steps=") == std::string::npos) {
     spec += fmt::format(",steps={}", std::max<std::uint64_t>(steps, 1));
   }
-  if (!options.empty()) spec += "," + options;
+  if (colon != std::string::npos) spec += "," + options;
   return Schedule::parse(spec);
 }
 

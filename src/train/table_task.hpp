@@ -19,11 +19,11 @@ namespace ignd {
 // What is to be learned from which rows and columns of a table.
 struct TaskOptions {
   std::string target;
-  std::string loss;                   // empty: by the target's kind
-  std::optional<std::string> weight;  // a column of importance weights
-  bool balanced = false;              // both classes weigh the same
-  std::optional<std::string> split_by;
-  std::optional<std::string> split_time;
+  std::string loss = {};                   // empty: by the target's kind
+  std::optional<std::string> weight = {};  // a column of importance weights
+  bool balanced = false;                   // both classes weigh the same
+  std::optional<std::string> split_by = {};
+  std::optional<std::string> split_time = {};
   double validation = 0.1;
   double test = 0.1;
   std::uint64_t seed = 1;
