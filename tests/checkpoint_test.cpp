@@ -1,4 +1,5 @@
 #include "core/atomic_file.hpp"
+#include "scratch_folder.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -39,36 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own for each test, in memory where the system offers that: every write syncs, and a disk takes
-// milliseconds for each of the thousands here.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    const fs::path memory = "/dev/shm";
-    const fs::path root = ::access(memory.c_str(), W_OK) == 0 ? memory : fs::path(::testing::TempDir());
-    std::string name = (root / "ignd-checkpoint-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder for the test");
-    path_ = name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ScratchFolder(ScratchFolder&&) = delete;
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() { fs::remove_all(path_); }
-
-  fs::path operator/(const char* name) const { return path_ / name; }
-
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& file : fs::directory_iterator(path_)) names.push_back(file.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  fs::path path_;
-};
-
+using testing::ScratchFolder;
 using Names = std::vector<std::string>;
 
 void write_bytes(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }

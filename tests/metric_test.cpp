@@ -58,6 +58,29 @@ TEST_P(EveryModel, MetricMakesPredictionsIndependentOfEachFeaturesScale) {
   }
 }
 
+TEST_P(EveryModel, SoDoesTheFadingMetric) {
+  Stream stream(37, "metric");
+  const TrainerOptions options = with_metric("squared", MetricKind::fading_second_moment);
+  const auto plain = predictions(GetParam(), options, std::vector<double>(features, 1));
+  EXPECT_LT(largest_difference(predictions(GetParam(), options, random_scales(stream)), plain), 1e-8);
+}
+
+TEST(Metric, FadingDividesByTheRootOfHowOftenAnInputWasSeen) {
+  HashedLinear<double> model(4, false);
+  Trainer<double> trainer(model, {.metric = MetricKind::fading_second_moment});
+  const std::vector<double> two{2, 2};
+  const std::vector<std::uint32_t> often{3}, both{3, 5};
+  for (int step = 1; step <= 8; ++step) {
+    EXPECT_DOUBLE_EQ(trainer.step({{std::span(two).first(1), often}, 1}).sensitivity, 1 / std::sqrt(step));
+  }
+  EXPECT_DOUBLE_EQ(trainer.step({{two, both}, 1}).sensitivity, 1 / std::sqrt(9.0) + 1);
+}
+
+TEST(Metric, FadingRefusesL2) {
+  Linear<double> model(1);
+  EXPECT_THROW(Trainer<double>(model, {.l2 = 0.1, .metric = MetricKind::fading_second_moment}), InvalidArgument);
+}
+
 TEST_P(EveryModel, WithoutMetricTheyDoDependOnIt) {
   Stream stream(33, "metric");
   const TrainerOptions options = with_metric("squared", MetricKind::identity);

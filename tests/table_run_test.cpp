@@ -1,6 +1,5 @@
 #include "train/table_run.hpp"
 
-#include "csv_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -20,7 +19,9 @@
 namespace ignd {
 namespace {
 
-using testing::table_of;
+Table table_of(const std::string& csv) {
+  return Table::parse_csv(csv, {.dialect = {.delimiter = ',', .header = true}});
+}
 
 const std::atomic<bool> never = false;
 

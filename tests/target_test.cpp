@@ -1,6 +1,5 @@
 #include "train/target.hpp"
 
-#include "csv_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -15,7 +14,9 @@
 namespace ignd {
 namespace {
 
-using testing::table_of;
+Table table_of(const std::string& csv) {
+  return Table::parse_csv(csv, {.dialect = {.delimiter = ',', .header = true}});
+}
 
 // A table with the column y, and x besides.
 Table column_of(const std::vector<std::string>& values) {

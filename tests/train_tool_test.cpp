@@ -1,12 +1,14 @@
-#include "csv_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 #include "run_tool.hpp"
+#include "scratch_folder.hpp"
 #include "train/split.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ using testing::Outcome;
 using testing::Process;
 using testing::run_shell;
 using testing::run_tool;
-using testing::TemporaryFolder;
+using testing::ScratchFolder;
 using testing::tool_with;
 using Words = std::vector<std::string>;
 
@@ -86,12 +88,18 @@ class TrainTool : public ::testing::Test {
     const Outcome outcome = run_tool(arguments + Words{"--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
-    return events(outcome.out).back();
+    return outcome.out.empty() ? json() : events(outcome.out).back();
   }
 
-  TemporaryFolder folder;
-  std::string data = folder.write("data.csv", joined(data_lines()));
-  std::string model = folder / "model.ignd";
+  std::string path(const char* name) const { return (folder / name).string(); }
+  std::string write(const char* name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+
+  ScratchFolder folder;
+  std::string data = write("data.csv", joined(data_lines()));
+  std::string model = path("model.ignd");
 };
 
 TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
@@ -166,6 +174,14 @@ TEST_F(TrainTool, GivesTheSameModelWhateverItPrints) {
   EXPECT_NE(content_of(model), plain);
 }
 
+TEST_F(TrainTool, ReadsSvmlight) {
+  Words lines;
+  for (int i = 0; i < 80; ++i) lines.push_back(fmt::format("{} 1:{} 3:{}", i % 2 == 0 ? "+1" : "-1", i % 2, i % 5 + 1));
+  data = write("data.svm", joined(lines));
+  EXPECT_EQ(result(train("label", {"--format", "svmlight"}))["loss"], "logistic");
+  expect_refusal(train("label", {"--format", "vw"}), 2, "--stream");
+}
+
 TEST_F(TrainTool, ReadsTheStandardInput) {
   run_tool(train("y"));
   const std::string from_file = content_of(model);
@@ -179,13 +195,13 @@ TEST_F(TrainTool, ReadsTheStandardInput) {
 TEST_F(TrainTool, ReportsWhatAnEvaluationFinds) {
   const Words lines = data_lines();
   const Split split = split_randomly(lines.size() - 1, {0.1, 0.1}, 1);
-  const auto write = [&](const std::string& name, const std::vector<std::uint32_t>& rows) {
+  const auto write_rows = [&](const char* name, const std::vector<std::uint32_t>& rows) {
     Words part{lines[0]};
     for (const std::uint32_t row : rows) part.push_back(lines[row + 1]);
-    return folder.write(name, joined(part));
+    return write(name, joined(part));
   };
-  const std::string test = write("test.csv", split.test);
-  const std::string validation = write("validation.csv", split.validation);
+  const std::string test = write_rows("test.csv", split.test);
+  const std::string validation = write_rows("validation.csv", split.validation);
   const std::vector<Words> cases{{"y"},
                                  {"label"},
                                  {"y", "--weight", "w"},
@@ -195,8 +211,8 @@ TEST_F(TrainTool, ReportsWhatAnEvaluationFinds) {
   for (const Words& options : cases) {
     const json trained = result(train(options[0], Words(options.begin() + 1, options.end())));
     const Words weight = options.size() > 1 && options[1] == "--weight" ? Words{"--weight", "w"} : Words{};
-    const auto evaluated = [&](const std::string& path) {
-      const Outcome outcome = run_tool(Words{"evaluate", model, path, "--json"} + weight);
+    const auto evaluated = [&](const std::string& file) {
+      const Outcome outcome = run_tool(Words{"evaluate", model, file, "--json"} + weight);
       EXPECT_EQ(outcome.err, "");
       return events(outcome.out).back();
     };
@@ -212,7 +228,7 @@ TEST_F(TrainTool, PredictsInDocumentedColumns) {
   EXPECT_EQ(numbers.err, "");
   EXPECT_TRUE(numbers.out.starts_with("row,prediction\n1,"));
   EXPECT_EQ(std::count(numbers.out.begin(), numbers.out.end(), '\n'), 401);
-  const std::string file = folder / "predictions.csv";
+  const std::string file = path("predictions.csv");
   EXPECT_EQ(run_tool({"predict", model, data, "-o", file}).out, "");
   EXPECT_EQ(content_of(file), numbers.out);
 
@@ -229,24 +245,28 @@ TEST_F(TrainTool, PredictsInDocumentedColumns) {
 }
 
 TEST_F(TrainTool, PredictsWhatItHasNotSeen) {
+  Words lines{"a,b,city,y"};
+  for (int i = 0; i < 60; ++i)
+    lines.push_back(fmt::format("{},{},{},{}", i, i % 7, i % 2 == 0 ? "Ulm" : "Kiel", i * i));
+  data = write("narrow.csv", joined(lines));
   run_tool(train("y"));
   // Columns in another order, no target, a new city, values that are missing, numbers far away.
-  const std::string other = folder.write("other.csv", "city,b,a\nParis,0,1\n,,\nUlm,1e30,inf\n");
+  const std::string other = write("other.csv", "city,b,a\nParis,0,1\n,,\nUlm,1e30,inf\n");
   const Outcome outcome = run_tool({"predict", model, other});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 4);
   EXPECT_FALSE(contains(outcome.out, "nan") || contains(outcome.out, "inf")) << outcome.out;
   EXPECT_TRUE(contains(outcome.err, "1 values were texts that training did not have")) << outcome.err;
 
-  expect_refusal({"predict", model, folder.write("narrow.csv", "city,b\nUlm,1\n")}, 1, "the column 'a' is missing");
-  expect_refusal({"predict", model, folder.write("texts.csv", "city,a,b\nUlm,1,x\n")}, 1, "'b' holds texts");
+  expect_refusal({"predict", model, write("narrow.csv", "city,b\nUlm,1\n")}, 1, "the column 'a' is missing");
+  expect_refusal({"predict", model, write("texts.csv", "city,a,b\nUlm,1,x\n")}, 1, "'b' holds texts");
   expect_refusal({"evaluate", model, other}, 1, "there is no column 'y'");
 }
 
 TEST_F(TrainTool, QuotesClassesInPredictions) {
   Words lines{"x,y"};
   for (int i = 0; i < 60; ++i) lines.push_back(fmt::format("{},{}", i, i % 2 == 0 ? "\"a,\"\"b\"" : "c"));
-  data = folder.write("quoted.csv", joined(lines));
+  data = write("quoted.csv", joined(lines));
   EXPECT_EQ(run_tool(train("y")).exit_code, 0);
   const Outcome outcome = run_tool({"predict", model, data});
   EXPECT_TRUE(contains(outcome.out, ",\"a,\"\"b\",") || contains(outcome.out, ",c,")) << outcome.out;
@@ -254,7 +274,7 @@ TEST_F(TrainTool, QuotesClassesInPredictions) {
 
 TEST_F(TrainTool, IsQuietWhenNobodyReadsOn) {
   run_tool(train("y"));
-  const std::string large = folder.write("large.csv", joined(data_lines(20'000)));
+  const std::string large = write("large.csv", joined(data_lines(20'000)));
   const Outcome outcome = run_shell("\"$ignd\" predict '" + model + "' '" + large + "' | head -1");
   EXPECT_EQ(outcome.out, "row,prediction\n");
   EXPECT_EQ(outcome.err, "");
@@ -272,9 +292,9 @@ TEST_F(TrainTool, FailsWhereItsOutputCannotBeWritten) {
     fs::remove(model);
   }
   run_tool(train("y"));
-  const std::string large = folder.write("large.csv", joined(data_lines(20'000)));
-  for (const std::string& path : {data, large}) {
-    const Outcome outcome = run_shell("\"$ignd\" predict '" + model + "' '" + path + "' > /dev/full");
+  const std::string large = write("large.csv", joined(data_lines(20'000)));
+  for (const std::string& file : {data, large}) {
+    const Outcome outcome = run_shell("\"$ignd\" predict '" + model + "' '" + file + "' > /dev/full");
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.err, "ignd: cannot write to the standard output\n");
   }
@@ -284,7 +304,7 @@ TEST_F(TrainTool, LosesNothingOnAFullDisk) {
   run_tool(train("y"));
   const std::string before = content_of(model);
   // Files may have one block: neither the model nor its refuge can be written.
-  const Outcome outcome = run_shell("ulimit -f 1; TMPDIR='" + folder.path() + "' \"$ignd\" train '" + data +
+  const Outcome outcome = run_shell("ulimit -f 1; TMPDIR='" + path("") + "' \"$ignd\" train '" + data +
                                     "' --target label --lr 0.01 --epochs 1 --save '" + model + "'");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -292,9 +312,7 @@ TEST_F(TrainTool, LosesNothingOnAFullDisk) {
   EXPECT_TRUE(contains(outcome.out, "log_loss")) << "the result is lost";
   EXPECT_FALSE(contains(outcome.out, "saved"));
   EXPECT_EQ(content_of(model), before);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder.path())) ++files;
-  EXPECT_EQ(files, 2U) << "something was left behind";
+  EXPECT_EQ(folder.files(), (Words{"data.csv", "model.ignd"})) << "something was left behind";
 }
 
 class Interrupted : public TrainTool {
@@ -307,7 +325,7 @@ class Interrupted : public TrainTool {
 };
 
 TEST_F(Interrupted, EndsWithTheSameModel) {
-  const std::string whole = folder / "whole.ignd";
+  const std::string whole = path("whole.ignd");
   EXPECT_EQ(run_tool(long_run(whole)).exit_code, 0);
   Stream stream(21, "moments");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
@@ -369,7 +387,7 @@ TEST_F(Interrupted, GoesOnWithTheSameOptionsAndDataOnly) {
   refuse({"--weight", "w"}, "its weight is '', not 'w'");
   Words lines = data_lines();
   lines[7][0] = lines[7][0] == '1' ? '2' : '1';
-  folder.write("data.csv", joined(lines));
+  write("data.csv", joined(lines));
   refuse({}, "other data");
 }
 
@@ -385,13 +403,13 @@ TEST_F(TrainTool, SaysThatNothingIsLeftToLearn) {
 
 TEST_F(TrainTool, ChoosesANameThatIsFree) {
   const std::string command =
-      "cd '" + folder.path() + "'; \"$ignd\" train data.csv --target y --lr 0.01 --epochs 1 --model linear --quiet";
+      "cd '" + path("") + "'; \"$ignd\" train data.csv --target y --lr 0.01 --epochs 1 --model linear --quiet";
   EXPECT_TRUE(contains(run_shell(command).out, "saved data.ignd\n"));
   EXPECT_TRUE(contains(run_shell(command).out, "saved data-2.ignd\n"));
 }
 
 TEST_F(TrainTool, SaysThatTrainingDiverged) {
-  folder.write("model.ignd", "precious");
+  write("model.ignd", "precious");
   expect_refusal({"train", data, "--target", "y", "--optimizer", "sgd", "--lr", "1e9", "--save", model, "--quiet"}, 1,
                  "diverged in its first epoch");
   EXPECT_EQ(content_of(model), "precious");
@@ -424,7 +442,7 @@ TEST_F(TrainTool, TakesItsOptions) {
 }
 
 TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
-  data = folder / "no-such-file.csv";
+  data = path("no-such-file.csv");
   const auto refuse = [&](const Words& options, const std::string& part) {
     expect_refusal(Words{"train", data, "--target", "y"} + options, 2, part);
   };
@@ -466,9 +484,9 @@ TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
   expect_refusal({"train"}, 2, "");
   expect_refusal({"predict"}, 2, "");
   expect_refusal({"evaluate", "model"}, 2, "");
-  expect_refusal(Words{"train", data, "--target", "y", "--save", folder / "no/such/folder/m.ignd"}, 1,
+  expect_refusal(Words{"train", data, "--target", "y", "--save", path("no/such/folder/m.ignd")}, 1,
                  "there is no folder");
-  expect_refusal(Words{"train", data, "--target", "y", "--save", folder.path()}, 1, "it is a folder");
+  expect_refusal(Words{"train", data, "--target", "y", "--save", path("")}, 1, "it is a folder");
 }
 
 TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
@@ -482,48 +500,47 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--class-weight", "balanced"}), 2, "two classes");
   expect_refusal(train("y", {"--loss", "logistic"}), 2, "two values");
   expect_refusal(train("y", {"--validation", "0.6", "--test", "0.5"}), 2, "");
-  expect_refusal(train("label", {"--loss", "squared"}), 1, "'no', which is not a number");
+  expect_refusal(train("label", {"--loss", "squared"}), 1, "which is not a number; the loss squared needs them");
   expect_refusal(train("y", {"--split-by", "same"}), 2, "groups");
   EXPECT_FALSE(fs::exists(model));
 }
 
 TEST_F(TrainTool, RefusesBadFiles) {
-  const auto refuse = [&](const std::string& path, const std::string& part) {
-    data = path;
+  const auto refuse = [&](const std::string& file, const std::string& part) {
+    data = file;
     expect_refusal(train("y"), 1, part);
     EXPECT_FALSE(fs::exists(model));
   };
-  const auto write = [&](const std::string& content) { return folder.write("bad.csv", content); };
-  refuse(folder / "nowhere.csv", "nowhere.csv'");
-  refuse(folder.path(), folder.path());
-  refuse(write(""), "is empty");
-  refuse(write("x,y\n"), "no rows");
-  refuse(write("x,y\n1,2\n3\n4,5\n"), "bad.csv', line 3: has 1 fields instead of 2");
-  refuse(write("x,y\n1,2\n3,4,5\n4,5\n"), "line 3");
-  refuse(write("x,x,y\n1,2,3\n"), "two columns have the name 'x'");
-  refuse(write("x,y\n1,2\n3,\n4,5\n5,6\n"), "bad.csv', row 2: the target 'y' is missing");
-  refuse(write("x,y\n1,2\n3,4\n4,NaN\n"), "row 3: the target 'y' is missing");
-  refuse(write("x,y\n1,2\n3,inf\n4,5\n"), "row 2: the target 'y' is infinite");
-  refuse(write("x,y\n1,2\n3,4\n5,6\n7,many\n"), "row 4: the target 'y' is 'many', which is not a number");
-  refuse(write("x,y\n1,2\n3,2\n5,2\n7,2\n"), "is '2' in every row");
-  refuse(write("x,y\n1,a\n3,a\n5,a\n7,a\n"), "is 'a' in every row");
-  refuse(write("x,y\n" + std::string(10'000'000, '1') + ",2\n"), "line 2: is longer than 4 MiB");
-  refuse(write(std::string(10'000'000, 'x')), "line 1: is longer than 4 MiB");
-  refuse(write("\x1f\x8b\x08 this is no gzip"), "bad.csv'");
-  run_shell("gzip -c '" + (folder / "data.csv") + "' > '" + (folder / "good.csv.gz") + "'");
-  const std::string packed = content_of(folder / "good.csv.gz");
-  refuse(folder.write("short.csv.gz", packed.substr(0, packed.size() / 2)), "short.csv.gz'");
+  refuse(path("nowhere.csv"), "nowhere.csv'");
+  refuse(path(""), path(""));
+  refuse(write("bad.csv", ""), "is empty");
+  refuse(write("bad.csv", "x,y\n"), "no rows");
+  refuse(write("bad.csv", "x,y\n1,2\n3\n4,5\n"), "bad.csv', line 3: has 1 field instead of 2");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4,5\n4,5\n"), "line 3");
+  refuse(write("bad.csv", "x,x,y\n1,2,3\n"), "two columns have the name 'x'");
+  refuse(write("bad.csv", "x,y\n1,2\n3,\n4,5\n5,6\n"), "bad.csv', row 2: the target 'y' is missing");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4\n4,NaN\n"), "row 3: the target 'y' is missing");
+  refuse(write("bad.csv", "x,y\n1,2\n3,inf\n4,5\n"), "row 2: the target 'y' is infinite");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4\n5,6\n7,many\n"), "row 4: the target 'y' is 'many', which is not a number");
+  refuse(write("bad.csv", "x,y\n1,2\n3,2\n5,2\n7,2\n"), "is '2' in every row");
+  refuse(write("bad.csv", "x,y\n1,a\n3,a\n5,a\n7,a\n"), "is 'a' in every row");
+  refuse(write("bad.csv", "x,y\n" + std::string(10'000'000, '1') + ",2\n"), "line 2: the row is longer than 4 MiB");
+  refuse(write("bad.csv", std::string(10'000'000, 'x')), "line 1: the row is longer than 4 MiB");
+  refuse(write("bad.csv", "\x1f\x8b\x08 this is no gzip"), "bad.csv'");
+  run_shell("gzip -c '" + (path("data.csv")) + "' > '" + (path("good.csv.gz")) + "'");
+  const std::string packed = content_of(path("good.csv.gz"));
+  refuse(write("short.csv.gz", packed.substr(0, packed.size() / 2)), "short.csv.gz'");
   std::string flipped = packed;
   flipped[packed.size() / 2] ^= 4;
-  refuse(folder.write("flipped.csv.gz", flipped), "flipped.csv.gz'");
-  data = folder / "good.csv.gz";
+  refuse(write("flipped.csv.gz", flipped), "flipped.csv.gz'");
+  data = path("good.csv.gz");
   EXPECT_EQ(run_tool(train("y")).exit_code, 0);
 }
 
 TEST_F(TrainTool, RefusesTooFewRows) {
-  data = folder.write("few.csv", "x,y\n1,2\n2,3\n");
+  data = write("few.csv", "x,y\n1,2\n2,3\n");
   expect_refusal(train("y"), 2, "rows");
-  data = folder.write("single.csv", "y\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+  data = write("single.csv", "y\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
   expect_refusal(train("y", {"--header", "yes"}), 2, "no column besides the target");
 }
 
@@ -531,11 +548,11 @@ TEST_F(TrainTool, RefusesBrokenModels) {
   run_tool(train("y"));
   const std::string whole = content_of(model);
   const auto refuse = [&](const std::string& content, const std::string& part) {
-    const std::string path = folder.write("broken.ignd", content);
-    expect_refusal({"predict", path, data}, 1, part);
-    expect_refusal({"evaluate", path, data}, 1, part);
-    expect_refusal({"inspect", path}, 1, part);
-    expect_refusal(train("y", {"--resume", path}), 1, part);
+    const std::string broken = write("broken.ignd", content);
+    expect_refusal({"predict", broken, data}, 1, part);
+    expect_refusal({"evaluate", broken, data}, 1, part);
+    expect_refusal({"inspect", broken}, 1, part);
+    expect_refusal(train("y", {"--resume", broken}), 1, part);
   };
   refuse("", "broken.ignd'");
   refuse("x", "is not an ignd checkpoint");
@@ -554,10 +571,10 @@ TEST_F(TrainTool, RefusesBrokenModels) {
   }
   Checkpoint strange;
   strange.set("steps", std::uint64_t{7});
-  strange.write(folder / "strange.ignd");
-  refuse(content_of(folder / "strange.ignd"), "broken.ignd'");
-  expect_refusal({"inspect", folder / "nowhere.ignd"}, 1, "nowhere.ignd'");
-  expect_refusal({"inspect", folder.path()}, 1, "regular file");
+  strange.write(path("strange.ignd"));
+  refuse(content_of(path("strange.ignd")), "broken.ignd'");
+  expect_refusal({"inspect", path("nowhere.ignd")}, 1, "nowhere.ignd'");
+  expect_refusal({"inspect", path("")}, 1, "regular file");
 }
 
 TEST_F(TrainTool, NoticesThatModelAndDataAreSwapped) {
@@ -578,7 +595,7 @@ TEST_F(TrainTool, RefusesOtherTargetsThanTheModelKnows) {
   Words lines = data_lines(5);
   const std::size_t at = lines[3].find("yes") != std::string::npos ? lines[3].find("yes") : lines[3].find("no");
   lines[3].insert(at, "per");
-  expect_refusal({"evaluate", model, folder.write("other.csv", joined(lines))}, 1,
+  expect_refusal({"evaluate", model, write("other.csv", joined(lines))}, 1,
                  "row 3: the target 'label' is the text 'per");
 }
 

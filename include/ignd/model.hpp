@@ -93,6 +93,7 @@ class Model {
   // offsets. Announced rows are distinct and in increasing order, and are those of the sensitivity's blocks.
   virtual std::vector<RowTable> row_tables() const { return {}; }
 
+  // Blocks of trace.j that are marked on_input have their inputs from here on.
   virtual double forward(const Input<T>& x, Trace<T>& trace) const = 0;
 
   // Fills trace.j with grad_w f (seeded with 1, never the gradient of a loss) after forward on the same x.

@@ -28,9 +28,12 @@ struct Sample {
 };
 
 enum class MetricKind {
-  identity,      // P = I, the paper
-  second_moment  // P_i = 1 / (running second moment of input i): features may have scales of their own
+  identity,             // P = I, the paper
+  second_moment,        // P_i = 1 / (running second moment of input i): features may have scales of their own
+  fading_second_moment  // the same over the root of how often input i was seen: its steps get smaller by themselves
 };
+
+const char* to_string(MetricKind metric);
 
 // What a training run is, besides its model and its data.
 struct TrainerOptions {

@@ -31,6 +31,7 @@ void refuse_model(const std::string& path) {
 std::string DataFile::name() const { return path == "-" ? "the standard input" : quoted_path(path); }
 
 CsvDialect DataFile::dialect() const {
+  if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream");
   CsvDialect dialect;
   if (delimiter == "tab" || (delimiter.empty() && format == "tsv")) {
     dialect.delimiter = '\t';
@@ -46,12 +47,15 @@ CsvDialect DataFile::dialect() const {
   return dialect;
 }
 
-Table DataFile::read() const {
+Table DataFile::read(const std::vector<std::string>& texts) const {
   constexpr unsigned most_threads = 2;
   const TableOptions options{.dialect = dialect(),
+                             .texts = texts,
                              .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
   refuse_model(path);
-  return Table::read_csv(path, options);
+  if (format == "svmlight") return Table::read_svmlight(path, options);
+  const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header;
+  return is_csv ? Table::read_csv(path, options) : Table::read(path, options);
 }
 
 void check_can_save(const std::string& path, const DataFile& data) {

@@ -3,6 +3,7 @@
 #include "data/table.hpp"
 
 #include <string>
+#include <vector>
 
 namespace ignd::cli {
 
@@ -15,7 +16,8 @@ struct DataFile {
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument
-  Table read() const;
+  // Some columns can be texts whatever they hold.
+  Table read(const std::vector<std::string>& texts = {}) const;
 };
 
 // Refuses a path at which nothing could be saved, before the work is done, and one at which the data are. Throws

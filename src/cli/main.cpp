@@ -21,6 +21,21 @@ constexpr int failure = 1;
 
 using namespace ignd::cli;
 
+// CLI11 takes -1 for a very large count, and compares nothing with nan.
+const CLI::Validator is_count(
+    [](const std::string& text) {
+      const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+      return digits ? std::string() : "must be a whole number of at least 0";
+    },
+    "COUNT");
+const CLI::Validator is_share(
+    [](const std::string& text) {
+      double value = 0;
+      const bool good = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 0.9;
+      return good ? std::string() : "must be a number between 0 and 0.9";
+    },
+    "SHARE");
+
 void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
   command->add_flag("--json", options.json, "One JSON object per line");
@@ -31,30 +46,30 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->final_callback([&] { code = bench(options); });
 }
 
-void add_data_options(CLI::App* command, DataFile& data, const char* group) {
-  command->add_option("data", data.path, "CSV or TSV file, gzip or not; - is the standard input")->required();
-  command->add_option("--format", data.format, "csv or tsv, where it cannot tell")
-      ->check(CLI::IsMember({"csv", "tsv"}))
+CLI::Option* add_data_options(CLI::App* command, DataFile& data, const char* group) {
+  command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
+      ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
   command->add_option("--delimiter", data.delimiter, "Between fields, where it cannot tell: one character, or tab")
       ->group(group);
   command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
       ->check(CLI::IsMember({"yes", "no"}))
       ->group(group);
+  return command->add_option("data", data.path, "File, gzip or not; - is the standard input");
 }
 
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("train", "Train a model on a table, and say how good it is");
+  CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
   const char* data = "Data";
   add_data_options(command, options.data, data);
-  command->add_option("--target", options.task.target, "Column to predict")->required();
+  command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
   command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
   command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(is_share)
       ->capture_default_str()
       ->group(data);
   command->add_option("--test", options.task.test, "Share of the rows that only the result is measured on")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(is_share)
       ->capture_default_str()
       ->group(data);
   command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
@@ -78,8 +93,9 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 
   const char* training = "Training";
   CLI::Option* optimizer =
-      command->add_option("--optimizer", options.optimizer, "sgd, ignd, adam, adam-ignd, sps, ngd or nlms")
-          ->capture_default_str()
+      command
+          ->add_option("--optimizer", options.optimizer,
+                       "sgd, ignd, adam, adam-ignd, sps, ngd or nlms; adam if not given, ignd for a stream")
           ->group(training);
   command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")
       ->excludes(optimizer)
@@ -90,8 +106,9 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
       ->capture_default_str()
       ->group(training);
-  command->add_option("--schedule", options.run.schedule, "cosine, constant or robbins-monro, with options")
-      ->capture_default_str()
+  command
+      ->add_option("--schedule", options.schedule,
+                   "cosine, constant or robbins-monro, with options; cosine if not given")
       ->group(training);
   constexpr std::uint64_t most_epochs = 1'000'000;
   command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
@@ -107,8 +124,27 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->capture_default_str()
       ->group(training);
   command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
+      ->check(is_count)
       ->capture_default_str()
       ->group(training);
+
+  const char* streams = "Streams";
+  command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
+      ->group(streams);
+  command->add_option("--bits", options.bits, "2^bits weights for hashed features")
+      ->check(CLI::Range(1, 31))
+      ->capture_default_str()
+      ->group(streams);
+  command
+      ->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
+      ->check(CLI::IsMember({"stop", "skip"}))
+      ->capture_default_str()
+      ->group(streams);
+  command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
+      ->group(streams);
+  command->add_option("--threads", options.threads, "Threads that parse; what is learned does not depend on it")
+      ->check(CLI::Range(1, 64))
+      ->group(streams);
 
   const char* output = "Output";
   command
@@ -130,12 +166,12 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     return command;
   };
   CLI::App* predicting = add_command("predict", "Predict the rows of a table with a trained model");
-  add_data_options(predicting, options.data, "Options");
+  add_data_options(predicting, options.data, "Options")->required();
   predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
   predicting->final_callback([&] { code = predict(options); });
 
   CLI::App* evaluating = add_command("evaluate", "Measure a trained model on a table that has the target");
-  add_data_options(evaluating, options.data, "Options");
+  add_data_options(evaluating, options.data, "Options")->required();
   evaluating->add_option("--weight", options.weight, "Column of importance weights");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&] { code = evaluate(options); });

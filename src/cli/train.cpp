@@ -5,6 +5,7 @@
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/train_stream.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* default_optimizer = "adam";
 constexpr std::uint64_t race_samples = 20'000;
 constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
 
@@ -45,7 +47,8 @@ std::string default_path(const std::string& data) {
 }
 
 Optimizer chosen_optimizer(const TrainOptions& options) {
-  if (options.rule.empty() && options.transform.empty()) return find_optimizer(options.optimizer);
+  if (!options.optimizer.empty()) return find_optimizer(options.optimizer);
+  if (options.rule.empty() && options.transform.empty()) return find_optimizer(default_optimizer);
   Optimizer pair{.rule = "gauss-newton", .transform = "plain"};
   if (!options.rule.empty()) pair.rule = options.rule;
   if (!options.transform.empty()) pair.transform = options.transform;
@@ -53,12 +56,16 @@ Optimizer chosen_optimizer(const TrainOptions& options) {
 }
 
 std::string optimizer_name(const TrainOptions& options) {
-  if (options.rule.empty() && options.transform.empty()) return options.optimizer;
+  if (!options.optimizer.empty()) return options.optimizer;
+  if (options.rule.empty() && options.transform.empty()) return default_optimizer;
   return options.run.optimizer.rule + "+" + options.run.optimizer.transform;
 }
 
 // Everything that can be known to be wrong before the data are read, which may take long.
 TrainOptions checked(TrainOptions options) {
+  if (options.data.path.empty()) throw InvalidArgument("name the file to train on");
+  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  if (!options.schedule.empty()) options.run.schedule = options.schedule;
   options.run.seed = options.task.seed;
   options.run.optimizer = chosen_optimizer(options);
   make_step_rule(options.run.optimizer.rule);
@@ -74,6 +81,45 @@ TrainOptions checked(TrainOptions options) {
   if (options.save.empty()) options.save = options.resume.empty() ? default_path(options.data.path) : options.resume;
   check_can_save(options.save, options.data);
   return options;
+}
+
+StreamTraining stream_options(const TrainOptions& options) {
+  const DataFile& data = options.data;
+  StreamTraining stream;
+  stream.data = data.path.empty() ? "-" : data.path;
+  stream.format = data.format;
+  stream.target = options.task.target;
+  stream.weight = options.task.weight;
+  data.dialect();
+  stream.delimiter = data.format == "tsv" && data.delimiter.empty() ? "tab" : data.delimiter;
+  stream.header = data.header;
+  stream.loss = options.task.loss;
+  stream.rule = options.rule;
+  stream.transform = options.transform;
+  if (!options.optimizer.empty()) {
+    const Optimizer named = find_optimizer(options.optimizer);
+    stream.rule = named.rule;
+    stream.transform = named.transform;
+  }
+  stream.rate = options.rate;
+  stream.schedule = options.schedule;
+  stream.l2 = options.run.l2;
+  stream.bits = options.bits;
+  stream.threads = options.threads;
+  stream.skip_bad_rows = options.bad_rows == "skip";
+  stream.predictions = options.predictions;
+  stream.save = options.save.empty() ? default_path(stream.data) : options.save;
+  check_can_save(stream.save, data);
+  stream.resume = options.resume;
+  stream.json = options.json;
+  stream.quiet = options.quiet;
+  return stream;
+}
+
+Checkpoint saved_run(const std::string& path) {
+  Checkpoint saved = Checkpoint::read(path);
+  if (!saved.has("run.rate")) throw FileError(fmt::format("{} holds no training run on a table", quoted_path(path)));
+  return saved;
 }
 
 // One training run as the user sees it.
@@ -129,7 +175,6 @@ class Training {
   }
 
   void take_rate(const Checkpoint& saved) {
-    if (!saved.has("run.rate")) throw FileError(fmt::format("{} is not a training run", quoted_path(options_.resume)));
     const double rate = saved.array<double>("run.rate", 1)[0];
     if (options_.rate != "auto" && options_.run.rate != rate) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
@@ -333,9 +378,10 @@ class Training {
 }  // namespace
 
 int train(TrainOptions given) {
+  if (given.stream) return train_stream(stream_options(given));
   const TrainOptions options = checked(std::move(given));
   std::optional<Checkpoint> saved;
-  if (!options.resume.empty()) saved = Checkpoint::read(options.resume);
+  if (!options.resume.empty()) saved = saved_run(options.resume);
   const Table table = options.data.read();
   try {
     return Training(options, table).run(saved);

@@ -25,6 +25,13 @@ TableModel load(const std::string& path, const Checkpoint& checkpoint) {
   }
 }
 
+// Columns that the model knows as texts are texts, even if here they hold nothing but numbers.
+Table read(const DataFile& data, const TableModel& model) {
+  std::vector<std::string> texts = model.encoder.text_columns();
+  if (model.target.text) texts.push_back(model.target.name);
+  return data.read(texts);
+}
+
 // Runs `use` on the data; what it finds wrong is wrong with the file.
 template <class Use>
 auto blaming(const DataFile& data, Use use) -> decltype(use()) {
@@ -51,7 +58,7 @@ int predict(const UseOptions& options) {
   const TableModel model = load(options.model, Checkpoint::read(options.model));
   const bool to_file = !options.output.empty();
   if (to_file) check_can_save(options.output, options.data);
-  const Table table = options.data.read();
+  const Table table = read(options.data, model);
   const auto at = blaming(options.data, [&] { return model.encoder.match(table); });
   std::vector<std::string> classes;
   for (const std::string& name : model.target.classes) classes.push_back(as_field(name));
@@ -88,7 +95,7 @@ int predict(const UseOptions& options) {
 
 int evaluate(const UseOptions& options) {
   const TableModel model = load(options.model, Checkpoint::read(options.model));
-  const Table table = options.data.read();
+  const Table table = read(options.data, model);
   const Quality quality = blaming(options.data, [&] {
     const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
     Trace<float> trace(*model.model);

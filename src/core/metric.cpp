@@ -26,8 +26,11 @@ std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> table
 }  // namespace
 
 template <class T>
-Metric<T>::Metric(const Sensitivity<T>& j, std::span<const RowTable> tables)
-    : mean_square_(input_count(j, tables)), seen_(mean_square_.size()), direction_(j) {
+Metric<T>::Metric(MetricKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables)
+    : fades_(kind == MetricKind::fading_second_moment),
+      mean_square_(input_count(j, tables)),
+      seen_(mean_square_.size()),
+      direction_(j) {
   const bool sparse = !tables.empty() && tables.front().sparse;
   if (!sparse) scaled_.resize(mean_square_.size());
 }
@@ -39,11 +42,51 @@ double Metric<T>::mean_square_with(std::size_t i, double x) const {
 }
 
 template <class T>
+void Metric<T>::meet(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w,
+                     std::size_t offset, std::size_t width) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::size_t i = index.empty() ? k : index[k];
+    const double x = static_cast<double>(inputs[k]);
+    const double before = mean_square_[i];
+    if (x * x <= before * static_cast<double>(seen_[i]) || before == 0 || !std::isfinite(x * x)) continue;
+    const T factor = static_cast<T>(before / mean_square_with(i, x));
+    for (std::size_t place = offset + i * width; place < offset + (i + 1) * width; ++place) {
+      kept_.push_back({place, w[place]});
+      w[place] *= factor;
+    }
+  }
+}
+
+template <class T>
+bool Metric<T>::meet(const Sensitivity<T>& j, std::span<T> w) {
+  kept_.clear();
+  if (!fades_) return false;
+  for (const auto& block : j) {
+    if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
+      meet(outer->u, {}, w, outer->offset, outer->v.size());
+    } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
+      meet(dense->j, {}, w, dense->offset, 1);
+    } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
+      meet(rows->rows, rows->index, w, rows->offset, 1);
+    }
+  }
+  return !kept_.empty();
+}
+
+template <class T>
+void Metric<T>::undo(std::span<T> w) {
+  for (const Kept& kept : kept_) w[kept.place] = kept.weight;
+  kept_.clear();
+}
+
+template <class T>
 void Metric<T>::scale(std::span<const T> inputs, std::span<const std::uint32_t> index) {
   scaled_.resize(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const double x = static_cast<double>(inputs[k]);
-    const double mean = mean_square_with(index.empty() ? k : index[k], x);
+    const std::size_t i = index.empty() ? k : index[k];
+    double mean = mean_square_with(i, x);
+    if (fades_) mean *= std::sqrt(static_cast<double>(seen_[i] + 1));
     // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
     // on, for the step to be refused.
     scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);

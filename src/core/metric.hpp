@@ -3,6 +3,7 @@
 #include "ignd/aligned.hpp"
 #include "ignd/model.hpp"
 #include "ignd/sensitivity.hpp"
+#include "ignd/trainer.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -12,12 +13,20 @@ namespace ignd {
 class Checkpoint;
 
 // The diagonal metric P_i = 1 / (mean square of input i), over the samples in which the input was not zero, on the
-// weights that multiply input i; 1 on all others. Multiplying an input by a constant then changes no prediction.
+// weights that multiply input i; 1 on all others. Multiplying an input by a constant then changes no prediction. The
+// fading kind divides by the root of the number of those samples too: with a damping of the size of s, often seen
+// inputs make small steps and new ones large steps, whenever they turn up.
 template <class T>
 class Metric {
  public:
   // For the model whose trace this is: the blocks marked on_input say which weights it covers.
-  Metric(const Sensitivity<T>& j, std::span<const RowTable> tables);
+  Metric(MetricKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables);
+
+  // For the fading kind: an input larger than all it was before taken together shows that its size was not known. What was learned with it is
+  // scaled down with the metric, before it makes a prediction: a weight learned from a first value near zero would throw
+  // it anywhere. True if weights have changed; undo() gives them back.
+  bool meet(const Sensitivity<T>& j, std::span<T> w);
+  void undo(std::span<T> w);
 
   // P j, this sample's inputs taken into account, valid until the next call. Nothing is kept of the sample until the
   // step is certain: then observe() it.
@@ -29,11 +38,19 @@ class Metric {
 
  private:
   double mean_square_with(std::size_t i, double x) const;
+  void meet(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w, std::size_t offset,
+            std::size_t width);
   void scale(std::span<const T> inputs, std::span<const std::uint32_t> index);
   void count(std::span<const T> inputs, std::span<const std::uint32_t> index);
 
+  bool fades_;
   std::vector<double> mean_square_;  // of each input, where it was not zero
   std::vector<std::uint64_t> seen_;  // how often that was
+  struct Kept {
+    std::size_t place;
+    T weight;
+  };
+  std::vector<Kept> kept_;           // weights before meet()
   AlignedVector<T> scaled_;          // P u of the current sample
   Sensitivity<T> direction_;
 };

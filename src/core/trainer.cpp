@@ -71,6 +71,18 @@ const char* to_string(StepStatus status) {
   return "unknown";
 }
 
+const char* to_string(MetricKind metric) {
+  switch (metric) {
+    case MetricKind::identity:
+      return "identity";
+    case MetricKind::second_moment:
+      return "second-moment";
+    case MetricKind::fading_second_moment:
+      return "fading-second-moment";
+  }
+  return "unknown";
+}
+
 std::string to_string(const StepInfo& info) {
   return fmt::format("step {} f {:.6g} loss {:.6g} l_f {:.6g} l_ff {:.6g} s {:.6g} c {:.6g} rate {:.6g} h {:.6g} {}",
                      info.step, info.prediction, info.loss.value, info.loss.d1, info.loss.d2, info.sensitivity,
@@ -89,6 +101,10 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
     faults.push_back(fmt::format(
         "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
   }
+  if (options_.metric == MetricKind::fading_second_moment && options_.l2 > 0) {
+    faults.emplace_back(
+        "l2 with the fading metric: the steps get smaller, but the l2 part would not; use second_moment");
+  }
   rule_ = collect_fault(faults, [&] { return make_step_rule(options_.optimizer.rule); });
   if (rule_ != nullptr && options_.l2 > 0 && !rule_->allows_l2()) {
     faults.push_back(fmt::format("l2 with the rule '{}', which scales by the size of the sample's own gradient alone",
@@ -104,8 +120,8 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
 
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   updater_->mark_waiting(trace_.j);
-  if (options_.metric == MetricKind::second_moment) {
-    metric_ = std::make_unique<Metric<T>>(trace_.j, update.tables);
+  if (options_.metric != MetricKind::identity) {
+    metric_ = std::make_unique<Metric<T>>(options_.metric, trace_.j, update.tables);
   }
 }
 
@@ -149,8 +165,15 @@ void Trainer<T>::flushed_step(const Sample<T>& sample, StepInfo& info) {
   info.status = status_;
   if (status_ != StepStatus::learned) return;
   check(sample);
-  info.status = predict_and_descend(sample, info);
-  if (info.status == StepStatus::learned || info.status == StepStatus::zero_weight) return;
+  try {
+    info.status = predict_and_descend(sample, info);
+  } catch (...) {
+    if (metric_) metric_->undo(model_.parameters());
+    throw;
+  }
+  if (info.status == StepStatus::learned) return;
+  if (metric_) metric_->undo(model_.parameters());
+  if (info.status == StepStatus::zero_weight) return;
   check_values(sample);
   status_ = info.status;
 }
@@ -160,6 +183,10 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
   info.prediction = model_.forward(sample.x, trace_);
+  if (metric_ && metric_->meet(trace_.j, model_.parameters())) {
+    updater_->begin(model_.parameters(), steps_);
+    info.prediction = model_.forward(sample.x, trace_);
+  }
   if (!std::isfinite(info.prediction)) return StepStatus::output_not_finite;
 
   const Loss& loss = *options_.loss;
@@ -222,7 +249,7 @@ void Trainer<T>::describe(Checkpoint& checkpoint) const {
   checkpoint.set("transform", updater_->transform().spec());
   checkpoint.set("schedule", options_.schedule.spec());
   checkpoint.set("l2", format_number(options_.l2));
-  checkpoint.set("metric", metric_ ? std::string("second-moment") : std::string("identity"));
+  checkpoint.set("metric", std::string(to_string(options_.metric)));
   checkpoint.set("average-from", std::to_string(options_.average_from));
 }
 

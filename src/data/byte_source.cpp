@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,44 +22,69 @@
 namespace ignd {
 namespace {
 
+// Closes what it holds, except the standard input.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (number_ > STDIN_FILENO) close(number_);
+  }
+  int operator*() const { return number_; }
+
+ private:
+  int number_;
+};
+
 class File final : public ByteSource {
  public:
-  explicit File(const std::string& path) : name_(path == "-" ? "the standard input" : quoted_path(path)) {
-    if (path == "-") {
-      descriptor_ = STDIN_FILENO;
-      return;
-    }
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
+  explicit File(const std::string& path)
+      : name_(path == "-" ? "the standard input" : quoted_path(path)),
+        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+        stop_(eventfd(0, EFD_CLOEXEC)) {
+    if (*bytes_ < 0 || *stop_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
     struct stat about {};
-    if (fstat(descriptor_, &about) == 0 && S_ISDIR(about.st_mode)) {
-      close(descriptor_);
-      throw FileError(fmt::format("{} is a folder", name_));
+    if (fstat(*bytes_, &about) == 0) {
+      if (S_ISDIR(about.st_mode)) throw FileError(fmt::format("{} is a folder", name_));
+      may_wait_ = !S_ISREG(about.st_mode);
     }
-    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  File(File&&) = delete;
-  File& operator=(File&&) = delete;
-  ~File() override {
-    if (descriptor_ != STDIN_FILENO) close(descriptor_);
+    posix_fadvise(*bytes_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   std::size_t read(std::span<char> into) override {
     ssize_t count = 0;
     do {
-      count = ::read(descriptor_, into.data(), into.size());
+      if (may_wait_ && !wait_for_bytes()) return 0;
+      count = ::read(*bytes_, into.data(), into.size());
     } while (count < 0 && errno == EINTR);
     if (count < 0) throw FileError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
     return static_cast<std::size_t>(count);
   }
 
+  void stop_waiting() override {
+    const std::uint64_t one = 1;
+    // Fails only where the count is so large that nobody waits any more.
+    [[maybe_unused]] const ssize_t written = write(*stop_, &one, sizeof one);
+  }
+
   const std::string& name() const override { return name_; }
 
  private:
+  // False if stop_waiting was called. Readable, at the end, or broken: read() tells which.
+  bool wait_for_bytes() const {
+    std::array<pollfd, 2> either{pollfd{*bytes_, POLLIN, 0}, pollfd{*stop_, POLLIN, 0}};
+    while (poll(either.data(), either.size(), -1) < 0 && errno == EINTR) {
+    }
+    return either[1].revents == 0;
+  }
+
   std::string name_;
-  int descriptor_;
+  Descriptor bytes_;
+  Descriptor stop_;  // an event that ends the waiting
+  bool may_wait_ = true;
 };
 
 // Bytes that were read to see what they are, and then the rest.
@@ -70,6 +98,7 @@ class PutBack final : public ByteSource {
     given_ += count;
     return count;
   }
+  void stop_waiting() override { rest_->stop_waiting(); }
   const std::string& name() const override { return rest_->name(); }
 
  private:
@@ -111,6 +140,7 @@ class Gzip final : public ByteSource {
     return room - stream_.avail_out;
   }
 
+  void stop_waiting() override { packed_->stop_waiting(); }
   const std::string& name() const override { return packed_->name(); }
 
  private:

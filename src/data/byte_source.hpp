@@ -16,6 +16,9 @@ class ByteSource {
   // file that ends too early or whose checksum is wrong.
   virtual std::size_t read(std::span<char> into) = 0;
 
+  // For another thread: a read that waits for bytes returns now, and so do later ones, as if the bytes ended here.
+  virtual void stop_waiting() = 0;
+
   // For messages: the path in quotes, or "the standard input".
   virtual const std::string& name() const = 0;
 };

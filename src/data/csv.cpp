@@ -33,6 +33,7 @@ const char* CsvRow::split(const char* at, const char* end, bool all) {
   text_.clear();
   ends_.clear();
   lines_ = 1;
+  in_quotes_ = false;
   while (true) {
     if (at < end && *at == '"') {
       ++at;
@@ -40,7 +41,8 @@ const char* CsvRow::split(const char* at, const char* end, bool all) {
         const char* quote = std::find(at, end, '"');
         if (quote == end) {
           if (!all) return nullptr;
-          text_.append(at, end);  // the text ends inside quotes: what is there belongs to the field
+          in_quotes_ = true;
+          text_.append(at, end);
           at = end;
           break;
         }
@@ -66,17 +68,22 @@ const char* CsvRow::split(const char* at, const char* end, bool all) {
   }
 }
 
+bool CsvRow::blank() const { return size() == 1 && trimmed(text_).empty(); }
+
 char guess_delimiter(std::string_view beginning) {
   char best = ',';
+  bool best_is_even = false;
   std::size_t most = 1;
   for (const char delimiter : std::array{',', '\t', ';', '|'}) {
     const auto rows = first_rows(beginning, delimiter);
     if (rows.empty()) continue;
     const std::size_t width = rows.front().size();
-    const bool same = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == width; });
-    if (same && width > most) {
+    const bool even = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == width; });
+    if (width < 2 || (best_is_even && !even)) continue;
+    if (width > most || (even && !best_is_even)) {
       most = width;
       best = delimiter;
+      best_is_even = even;
     }
   }
   return best;
@@ -86,10 +93,7 @@ bool guess_header(std::string_view beginning, char delimiter) {
   const auto rows = first_rows(beginning, delimiter);
   if (rows.empty()) return false;
   double value = 0;
-  const auto has_number = [&](const std::vector<std::string>& row) {
-    return std::ranges::any_of(row, [&](const std::string& field) { return is_number(field, value); });
-  };
-  return !has_number(rows.front());
+  return std::ranges::none_of(rows.front(), [&](const std::string& field) { return is_number(field, value); });
 }
 
 std::string_view trimmed(std::string_view text) {

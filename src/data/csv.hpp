@@ -20,8 +20,8 @@ class CsvRow {
  public:
   explicit CsvRow(char delimiter) : delimiter_(delimiter) {}
 
-  // Splits the row that starts at `at` and returns where the next one starts; null if the text ends inside quotes, or
-  // without a line end unless this is all there is.
+  // Splits the row that starts at `at` and returns where the next one starts; null if the text ends before the row
+  // does, unless this is all there is.
   const char* split(const char* at, const char* end, bool all);
 
   std::size_t size() const { return ends_.size(); }
@@ -31,29 +31,33 @@ class CsvRow {
   }
   // How many lines of text it took.
   std::uint64_t lines() const { return lines_; }
-  bool blank() const { return size() == 1 && text_.empty(); }
+  bool blank() const;                            // nothing but white space
+  bool in_quotes() const { return in_quotes_; }  // there was all there is, and it ended inside quotes
 
  private:
   char delimiter_;
   std::string text_;  // of all fields, quotes taken off
   std::vector<std::size_t> ends_;
   std::uint64_t lines_ = 0;
+  bool in_quotes_ = false;
 };
 
-// The delimiter (comma, tab, semicolon or bar) that cuts the first lines into the same number of fields, as many as
-// possible; comma if none does.
+// The delimiter (comma, tab, semicolon or bar) that cuts each of the first rows into the same number of fields, as many
+// as possible. If none does, the one that cuts the first row most often; comma if there is none.
 char guess_delimiter(std::string_view beginning);
 
-// Whether the first row holds names: none of its fields is a number, though some below it are, or nothing is.
+// Whether the first row holds names, which it does if none of its fields is a number. The beginning may end in the
+// middle of a row, but not of the first.
 bool guess_header(std::string_view beginning, char delimiter);
 
-// Without blanks at its ends.
+// Without spaces, tabs and carriage returns at its ends.
 std::string_view trimmed(std::string_view text);
 
-// What stands for a value that is not there: nothing, NA, N/A, NaN, null, None or a question mark.
+// What stands for a value that is not there: nothing, NA, N/A, NaN, null, None (some of them in lower or upper case
+// too) or a question mark.
 bool is_missing(std::string_view field);
 
-// The whole field, blanks around it aside, as a number.
+// The whole field, blanks around it aside, as a number: also inf and nan.
 bool is_number(std::string_view field, double& value);
 
 }  // namespace ignd

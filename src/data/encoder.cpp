@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,76 +17,91 @@ namespace {
 
 using Form = ColumnCode::Form;
 
-// Mean and deviation, value by value; the sums of squares of large numbers would leave nothing of a small spread.
-class Spread {
+// What the training rows say about one column of numbers. Two passes: the range first, then the spread.
+class NumberFit {
  public:
-  void add(double x) {
-    ++count_;
-    const double from_old = x - mean_;
-    mean_ += from_old / static_cast<double>(count_);
-    squares_ += from_old * (x - mean_);
+  void find_range(double x) {
+    if (!std::isfinite(x)) {
+      ++missing_;
+      return;
+    }
+    low_ = std::min(low_, x);
+    high_ = std::max(high_, x);
   }
-  std::uint64_t count() const { return count_; }
-  double mean() const { return mean_; }
-  double deviation() const { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
+
+  void begin_spread() {
+    // By a power of two, which changes no bit of the result, so that squares neither overflow nor vanish.
+    constexpr int largest_shift = 1000;
+    const double largest = std::max(std::abs(low_), std::abs(high_));
+    if (varies()) unit_ = std::ldexp(1, std::max(std::ilogb(largest), -largest_shift));
+  }
+
+  // Value by value: the sums of squares of large numbers would leave nothing of a small spread.
+  void add(double x) {
+    if (!varies() || !std::isfinite(x)) return;
+    ++count_;
+    const double scaled = x / unit_;
+    const double from_old = scaled - mean_;
+    mean_ += from_old / static_cast<double>(count_);
+    squares_ += from_old * (scaled - mean_);
+  }
+
+  ColumnCode code(const std::string& name) const {
+    ColumnCode code{.name = name, .kind = ColumnKind::number, .missing = missing_};
+    if (varies()) {
+      code.form = Form::scaled;
+      code.mean = mean_ * unit_;
+      code.deviation = std::sqrt(squares_ / static_cast<double>(count_)) * unit_;
+    } else if (low_ == high_) {
+      code.mean = low_;
+      code.deviation = 0;
+      if (missing_ > 0) code.form = Form::scaled;
+    }
+    return code;
+  }
 
  private:
+  bool varies() const { return low_ < high_; }
+
+  std::uint64_t missing_ = 0;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
+  double unit_ = 1;
   std::uint64_t count_ = 0;
   double mean_ = 0;
   double squares_ = 0;
 };
 
-ColumnCode fit_numbers(const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
-  ColumnCode code{.name = table.columns()[column].name, .kind = ColumnKind::number};
-  Spread spread;
-  double low = 0;
-  double high = 0;
-  for (const std::uint32_t row : rows) {
-    const double x = table[row][column];
-    if (!std::isfinite(x)) {
-      ++code.missing;
-      continue;
-    }
-    low = spread.count() == 0 ? x : std::min(low, x);
-    high = spread.count() == 0 ? x : std::max(high, x);
-    spread.add(x);
-  }
-  code.mean = spread.mean();
-  const bool constant = low == high || !(spread.deviation() > 0) || !std::isfinite(spread.deviation());
-  if (!constant) {
-    code.form = Form::scaled;
-    code.deviation = spread.deviation();
-  } else if (code.missing > 0 && code.missing < rows.size()) {
-    code.form = Form::scaled;  // whether it is there is all it says
-  }
-  return code;
-}
-
-ColumnCode fit_texts(const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
-  const Column& from = table.columns()[column];
-  ColumnCode code{.name = from.name, .kind = ColumnKind::text};
-  std::unordered_map<std::uint64_t, std::uint64_t> counts;
-  constexpr std::size_t most_counted = 1'000'000;
-  for (const std::uint32_t row : rows) {
-    const double x = table[row][column];
+// What the training rows say about one column of texts.
+class TextFit {
+ public:
+  void add(double x) {
+    constexpr std::size_t most_counted = 100'000;
     if (std::isnan(x)) {
-      ++code.missing;
-    } else if (counts.size() < most_counted) {
-      ++counts[static_cast<std::uint64_t>(x)];
+      ++missing_;
+    } else if (seen_.size() < most_counted) {
+      seen_.insert(static_cast<std::uint64_t>(x));
     }
   }
-  code.distinct = counts.size();
-  if (counts.size() + (code.missing > 0 ? 1 : 0) < 2) return code;
-  const bool named = std::ranges::all_of(counts, [&](const auto& entry) { return from.labels.contains(entry.first); });
-  if (counts.size() > Encoder::most_levels || !named) {
-    code.form = Form::hashed;
+
+  ColumnCode code(const Column& column) const {
+    ColumnCode code{.name = column.name, .kind = ColumnKind::text, .missing = missing_, .distinct = seen_.size()};
+    if (seen_.empty() || (seen_.size() == 1 && missing_ == 0)) return code;
+    const bool named = std::ranges::all_of(seen_, [&](std::uint64_t text) { return column.labels.contains(text); });
+    if (seen_.size() > Encoder::most_levels || !named) {
+      code.form = Form::hashed;
+      return code;
+    }
+    code.form = Form::one_hot;
+    for (const std::uint64_t text : seen_) code.levels.push_back(column.labels.at(text));
+    std::ranges::sort(code.levels);
     return code;
   }
-  code.form = Form::one_hot;
-  for (const auto& [text, count] : counts) code.levels.push_back(from.labels.at(text));
-  std::ranges::sort(code.levels);
-  return code;
-}
+
+ private:
+  std::uint64_t missing_ = 0;
+  std::unordered_set<std::uint64_t> seen_;
+};
 
 const char* form_name(Form form) {
   constexpr const char* names[] = {"dropped", "scaled", "one-hot", "hashed"};
@@ -98,6 +115,22 @@ Form form_of(const std::string& name) {
   throw FileError(fmt::format("the model has a column of unknown form {}", in_quotes(name)));
 }
 
+float scaled(const ColumnCode& code, double x) {
+  return static_cast<float>(std::clamp((x - code.mean) / code.deviation, -Encoder::farthest, Encoder::farthest));
+}
+
+std::uint64_t text_of(double x, ColumnKind kind) {
+  return kind == ColumnKind::text ? static_cast<std::uint64_t>(x) : text_code(format_number(x));
+}
+
+// A file may be well-formed and yet not what save() writes.
+void check(const ColumnCode& code) {
+  const bool forms_fit = code.form == Form::dropped || (code.kind == ColumnKind::number) == (code.form == Form::scaled);
+  const bool scale_fits = std::isfinite(code.mean) && std::isfinite(code.deviation) && code.deviation >= 0;
+  if (forms_fit && scale_fits) return;
+  throw FileError(fmt::format("the model has a column {} that cannot be used", in_quotes(code.name)));
+}
+
 }  // namespace
 
 std::size_t ColumnCode::features() const {
@@ -106,7 +139,7 @@ std::size_t ColumnCode::features() const {
     case Form::dropped:
       return 0;
     case Form::scaled:
-      return 1 + flag;
+      return (deviation > 0 ? 1 : 0) + flag;
     case Form::one_hot:
       return levels.size() + flag;
     case Form::hashed:
@@ -123,23 +156,49 @@ Encoder::Encoder(std::vector<ColumnCode> columns) : columns_(std::move(columns))
 }
 
 Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows) {
+  std::vector<NumberFit> numbers(columns.size());
+  std::vector<TextFit> texts(columns.size());
+  const auto numeric = [&](std::size_t c) { return table.columns()[columns[c]].kind == ColumnKind::number; };
+  // All columns in a pass over the rows, which may be on disk.
+  for (const std::uint32_t row : rows) {
+    const std::span<const double> values = table[row];
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      numeric(c) ? numbers[c].find_range(values[columns[c]]) : texts[c].add(values[columns[c]]);
+    }
+  }
+  for (NumberFit& fit : numbers) fit.begin_spread();
+  for (const std::uint32_t row : rows) {
+    const std::span<const double> values = table[row];
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (numeric(c)) numbers[c].add(values[columns[c]]);
+    }
+  }
   std::vector<ColumnCode> codes;
-  for (const std::size_t column : columns) {
-    const bool numbers = table.columns()[column].kind == ColumnKind::number;
-    codes.push_back(numbers ? fit_numbers(table, column, rows) : fit_texts(table, column, rows));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Column& column = table.columns()[columns[c]];
+    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column));
   }
   return Encoder(std::move(codes));
 }
 
-std::vector<std::size_t> Encoder::match(const Table& table) const {
-  std::vector<std::size_t> at;
+std::vector<std::string> Encoder::text_columns() const {
+  std::vector<std::string> names;
+  for (const ColumnCode& code : columns_) {
+    if (code.kind == ColumnKind::text) names.push_back(code.name);
+  }
+  return names;
+}
+
+std::vector<ColumnPlace> Encoder::match(const Table& table) const {
+  std::vector<ColumnPlace> at;
   std::vector<std::string> faults;
   for (const ColumnCode& code : columns_) {
     const auto found = std::ranges::find(table.columns(), code.name, &Column::name);
-    const auto place = static_cast<std::size_t>(found - table.columns().begin());
-    at.push_back(place);
+    const bool there = found != table.columns().end();
+    at.push_back(
+        {.column = static_cast<std::size_t>(found - table.columns().begin()), .kind = there ? found->kind : code.kind});
     if (code.form == Form::dropped) continue;
-    if (found == table.columns().end()) {
+    if (!there) {
       faults.push_back(fmt::format("the column {} is missing", in_quotes(code.name)));
     } else if (code.kind == ColumnKind::number && found->kind == ColumnKind::text) {
       faults.push_back(fmt::format("the column {} holds texts, and held numbers in training", in_quotes(code.name)));
@@ -149,21 +208,20 @@ std::vector<std::size_t> Encoder::match(const Table& table) const {
   return at;
 }
 
-std::size_t Encoder::encode(std::span<const double> row, std::span<const std::size_t> at, std::span<float> out) const {
+std::size_t Encoder::encode(std::span<const double> row, std::span<const ColumnPlace> at, std::span<float> out) const {
   std::size_t unknown = 0;
   float* feature = out.data();
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const ColumnCode& code = columns_[c];
     if (code.form == Form::dropped) continue;
-    const double x = row[at[c]];
+    const double x = row[at[c].column];
     const bool present = std::isfinite(x);
     if (code.form == Form::scaled) {
-      const double scaled = std::clamp((x - code.mean) / code.deviation, -farthest, farthest);
-      *feature++ = present ? static_cast<float>(scaled) : 0.0F;
+      if (code.deviation > 0) *feature++ = present ? scaled(code, x) : 0.0F;
     } else {
       const std::size_t width = code.form == Form::one_hot ? code.levels.size() : hash_features;
       std::fill_n(feature, width, 0.0F);
-      const auto text = static_cast<std::uint64_t>(present ? x : 0);
+      const std::uint64_t text = present ? text_of(x, at[c].kind) : 0;
       if (present && code.form == Form::hashed) {
         feature[text % hash_features] = 1;
       } else if (present) {
@@ -218,6 +276,7 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     for (std::uint64_t i = 0; i < counts[2]; ++i) {
       code.levels.push_back(checkpoint.text(fmt::format("{}level.{}", prefix, i)));
     }
+    check(code);
     columns.push_back(std::move(code));
   }
   return Encoder(std::move(columns));

@@ -17,20 +17,27 @@ class Checkpoint;
 struct ColumnCode {
   enum class Form {
     dropped,  // it has the same value everywhere
-    scaled,   // (x - mean) / deviation, cut off far from the mean; 0 where it is missing
+    scaled,   // (x - mean) / deviation, cut off far from the mean; 0 where it is missing or infinite
     one_hot,  // a feature for each text, 1 where it is that
     hashed,   // the same with texts that share features: there are too many
   };
   std::string name;
   ColumnKind kind = ColumnKind::number;
   Form form = Form::dropped;
-  std::uint64_t missing = 0;  // training rows without a value; if there are any, a feature says so
+  // Training rows without a value, or with an infinite one; if there are any, a feature says so.
+  std::uint64_t missing = 0;
   double mean = 0;
-  double deviation = 1;
+  double deviation = 1;                  // 0: whether there is a value is all the column says
   std::vector<std::string> levels = {};  // the texts of one_hot
-  std::uint64_t distinct = 0;       // of a text column, how many there were
+  std::uint64_t distinct = 0;            // of a text column, how many there were
 
   std::size_t features() const;
+};
+
+// Where the columns of an encoder are in a table.
+struct ColumnPlace {
+  std::size_t column = 0;
+  ColumnKind kind = ColumnKind::number;
 };
 
 // Turns rows of a table into the inputs of a model.
@@ -39,8 +46,8 @@ class Encoder {
   // Texts with more different values than this in the training rows share `hash_features` features.
   static constexpr std::size_t most_levels = 64;
   static constexpr std::size_t hash_features = 64;
-  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none, would
-  // predict anything there (docs/tool.md has what that costs).
+  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none,
+  // would predict anything there (docs/tool.md has what that costs).
   static constexpr double farthest = 6;
 
   Encoder() = default;
@@ -52,11 +59,13 @@ class Encoder {
 
   // Finds its columns in a table that may have others besides, in any order. Throws InvalidArgument, naming every
   // column that is not there or holds texts where there were numbers.
-  std::vector<std::size_t> match(const Table& table) const;
+  std::vector<ColumnPlace> match(const Table& table) const;
 
   // Writes the features of a row to `out`; `at` is what match() gave. Returns how many values were texts that the
-  // training rows did not have.
-  std::size_t encode(std::span<const double> row, std::span<const std::size_t> at, std::span<float> out) const;
+  // training rows did not have. A number where there were texts is the text that is its shortest; for the text as it
+  // was, read the table with text_columns() as TableOptions::texts.
+  std::size_t encode(std::span<const double> row, std::span<const ColumnPlace> at, std::span<float> out) const;
+  std::vector<std::string> text_columns() const;
 
   void save(Checkpoint& checkpoint) const;
   static Encoder load(const Checkpoint& checkpoint);

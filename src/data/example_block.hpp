@@ -34,6 +34,12 @@ struct ExampleBlock {
     end.push_back(index.size());
   }
 
+  // Forgets features that were appended since.
+  void drop_unfinished() {
+    index.resize(begin_of(size()));
+    value.resize(begin_of(size()));
+  }
+
   void clear() {
     target.clear();
     weight.clear();

@@ -4,6 +4,7 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -66,12 +67,14 @@ double* RowStore::new_chunk() {
   void* at = MAP_FAILED;
   if ((chunks_.size() + 1) * bytes <= memory_) {
     at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) madvise(at, bytes, MADV_HUGEPAGE);  // a page that is first touched is what costs most here
   } else {
     if (file_ < 0) file_ = open_nameless();
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t offset = file_bytes_;
     // Room is taken before it is written to: a disk that is full is then an error and not a signal.
-    const int fault = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    int fault = EINTR;
+    while (fault == EINTR) fault = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (fault != 0) {
       throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more room",
                                   quoted_path(cache_folder()), std::strerror(fault)));

@@ -12,7 +12,7 @@ class RowStore {
  public:
   static constexpr std::size_t default_memory = std::size_t{128} << 20;
 
-  // Rows of `width` numbers; what is beyond `memory` bytes goes to the file, in $TMPDIR or /var/tmp.
+  // Rows of `width` numbers, at least one; what is beyond `memory` bytes goes to the file, in $TMPDIR or /var/tmp.
   explicit RowStore(std::size_t width, std::size_t memory = default_memory);
   ~RowStore();
   RowStore(RowStore&& other) noexcept;

@@ -3,7 +3,11 @@
 #include "data/csv.hpp"
 #include "data/row_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,10 +15,12 @@
 
 namespace ignd {
 
+class ByteSource;
+
 enum class ColumnKind { number, text };
 
-// The texts of a column by their codes, as far as they are kept: a column of a million different ones would fill the
-// memory with names that nobody prints.
+// The texts of a column by their codes; none if there are more than most_labels: a column of a million different ones
+// would fill the memory with names that nobody prints.
 using Labels = std::unordered_map<std::uint64_t, std::string>;
 inline constexpr std::size_t most_labels = 10'000;
 
@@ -29,16 +35,24 @@ std::uint64_t text_code(std::string_view text);
 
 struct TableOptions {
   CsvDialect dialect;
-  unsigned threads = 1;  // that parse; what is read does not depend on it
+  // Columns that are text though all of their values may be numbers: a model has learned them as such.
+  std::vector<std::string> texts = {};
+  unsigned threads = 1;  // that parse, 1 or 2; what is read does not depend on it
   std::size_t memory = RowStore::default_memory;
+  std::size_t block = std::size_t{1} << 18;  // bytes of text that a thread parses at a time
 };
 
 // A file as it is, before anything is learned from it: a column is numbers if all of its values are, and text
-// otherwise. A value that is missing is NaN.
+// otherwise, with text_code() as its values. A value that is missing is NaN.
 class Table {
  public:
   // Comma-separated values, or the like. Throws FileError with the line where the file is not what it should be.
   static Table read_csv(const std::string& path, const TableOptions& options);
+  static Table parse_csv(std::string_view text, const TableOptions& options);
+  // Lines "LABEL INDEX:VALUE ..." with indices up to 2,000: a column for each, and the column "label".
+  static Table read_svmlight(const std::string& path, const TableOptions& options);
+  // Whichever of the two it looks like.
+  static Table read(const std::string& path, const TableOptions& options);
 
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
@@ -49,6 +63,9 @@ class Table {
   std::size_t find(std::string_view column) const;
 
  private:
+  using OpenBytes = std::function<std::unique_ptr<ByteSource>()>;
+
+  static Table load_csv(const OpenBytes& open, bool can_open_again, const TableOptions& options);
   Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect);
 
   std::vector<Column> columns_;

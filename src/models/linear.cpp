@@ -35,16 +35,16 @@ void Linear<T>::prepare(Trace<T>& trace) const {
 }
 
 template <class T>
-double Linear<T>::forward(const Input<T>& x, Trace<T>& /*trace*/) const {
+double Linear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
+  std::get<Dense<T>>(trace.j[0]).j = x.values;
   const auto w = this->parameters();
   const double f = kernels::table<T>().dot(w.data(), x.values.data(), features_);
   return bias_ ? f + static_cast<double>(w[features_]) : f;
 }
 
+// The model is linear: its sensitivity is its input, and forward has laid it out.
 template <class T>
-void Linear<T>::sensitivity(const Input<T>& x, Trace<T>& trace) const {
-  std::get<Dense<T>>(trace.j[0]).j = x.values;
-}
+void Linear<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& /*trace*/) const {}
 
 template class Linear<float>;
 template class Linear<double>;

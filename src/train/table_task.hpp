@@ -63,7 +63,7 @@ class TableTask {
   const Table& table_;
   TaskOptions options_;
   Encoder encoder_;
-  std::vector<std::size_t> at_;  // where the encoder's columns are
+  std::vector<ColumnPlace> at_;  // where the encoder's columns are
   Target target_;
   std::size_t target_column_;
   std::optional<std::size_t> weight_column_;

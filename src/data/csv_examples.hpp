@@ -1,0 +1,49 @@
+#pragma once
+
+#include "data/csv.hpp"
+#include "data/example_parser.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// Which columns of a table are not features.
+struct CsvColumns {
+  std::string target;
+  std::optional<std::string> weight;
+};
+
+// Rows of comma-separated values as examples. A number is a feature of the column's name; a text is a feature of the
+// column's name and the text, with value 1, and so is a value that is missing. One line is one row: quoted fields may
+// not hold line ends here.
+class CsvExampleParser final : public ExampleParser {
+ public:
+  // The beginning of the file holds the names of the columns and shows what the target is: numbers, or texts. Throws
+  // InvalidArgument if there is no such column.
+  CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect = {});
+
+  std::string parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const override;
+
+  // The text of a target that is one, as far as it was read; otherwise the number.
+  std::string target_name(double target) const;
+
+ private:
+  std::string read_target(std::string_view field, double& target) const;
+
+  char delimiter_;
+  bool header_;
+  std::vector<std::string> names_;
+  std::vector<std::uint64_t> hashes_;  // of the names
+  std::size_t target_;
+  std::optional<std::size_t> weight_;
+  bool text_target_ = false;
+  mutable std::mutex mutex_;
+  mutable std::map<double, std::string> labels_;  // the first few texts of the target
+};
+
+}  // namespace ignd

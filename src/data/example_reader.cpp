@@ -1,0 +1,264 @@
+#include "data/example_reader.hpp"
+
+#include "core/text.hpp"
+#include "data/svmlight.hpp"
+#include "data/vw_text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// A block on its way from the file to the caller, with the memory that it needs.
+struct ParsedBlock {
+  LineBlock lines;
+  ExampleBlock examples;
+  std::uint64_t skipped = 0;
+  bool is_last = false;
+  std::exception_ptr error;  // comes behind the examples
+};
+
+bool parses(const ExampleParser& parser, std::string_view line) {
+  ExampleBlock block;
+  return parser.parse_line(line, 1, block).empty() && !block.index.empty();
+}
+
+}  // namespace
+
+std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
+  if (format == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
+  if (format == ExampleFormat::vw) return std::make_unique<VwTextParser>();
+  throw InvalidArgument("comma-separated values need the names of their columns");
+}
+
+std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) {
+  while (!first_bytes.empty()) {
+    const std::size_t newline = std::min(first_bytes.find('\n'), first_bytes.size());
+    std::string_view line = first_bytes.substr(0, newline);
+    if (newline == first_bytes.size()) {
+      // The last word may be cut off anywhere.
+      line = line.substr(0, std::min(line.find_last_of(" \t"), line.size()));
+    }
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    // Asked first: a bar may stand in the comment of a line that cannot be anything else.
+    if (parses(SvmlightParser(), line)) return ExampleFormat::svmlight;
+    if (parses(VwTextParser(), line)) return ExampleFormat::vw;
+    first_bytes.remove_prefix(std::min(newline + 1, first_bytes.size()));
+  }
+  return {};
+}
+
+// Makes blocks in two steps. The first must be taken by one thread at a time, the second by any number of them.
+class ExampleReader::Blocks {
+ public:
+  Blocks(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> asked_format,
+         const ExampleReaderOptions& options)
+      : lines_(std::move(source), options.block_size),
+        bad_rows_(options.bad_rows),
+        format_(asked_format ? *asked_format : guess_format(options)),
+        parser_(make_parser(options)) {}
+
+  void cut(ParsedBlock& block) {
+    block.error = nullptr;
+    try {
+      if (looked_at_) {
+        block.lines = std::move(*looked_at_);
+        looked_at_.reset();
+        block.is_last = false;
+      } else {
+        block.is_last = !lines_.next(block.lines);
+      }
+    } catch (...) {
+      block.error = std::current_exception();
+      block.is_last = true;
+    }
+    if (block.is_last) block.lines.size = 0;
+  }
+
+  void parse(ParsedBlock& block) {
+    block.examples.clear();
+    block.skipped = 0;
+    try {
+      const ParseResult result = parser_->parse(block.lines.text(), block.lines.first_line, bad_rows_, block.examples);
+      block.skipped = result.skipped;
+      if (!result.stopped_at) return;
+      block.error = std::make_exception_ptr(FileError(
+          fmt::format("{}, line {}: {}", lines_.source().name(), result.stopped_at->line, result.stopped_at->fault)));
+    } catch (...) {
+      block.error = std::current_exception();
+    }
+    block.is_last = true;
+  }
+
+  ParsedBlock& make_next() {
+    cut(own_);
+    parse(own_);
+    return own_;
+  }
+
+  ExampleFormat format() const { return format_; }
+  std::string target_name(double target) const {
+    return csv_ != nullptr ? csv_->target_name(target) : format_number(target);
+  }
+  void stop_waiting() { lines_.source().stop_waiting(); }
+
+ private:
+  // The first lines, which are given out again later. Empty if there are none.
+  std::string_view beginning() {
+    if (!looked_at_ && !lines_.next(looked_at_.emplace())) looked_at_.reset();
+    return looked_at_ ? looked_at_->text() : std::string_view();
+  }
+
+  std::unique_ptr<ExampleParser> make_parser(const ExampleReaderOptions& options) {
+    if (format_ != ExampleFormat::csv) return make_example_parser(format_);
+    if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
+    const std::string_view text = beginning();
+    if (text.empty()) throw FileError(fmt::format("{} is empty", lines_.source().name()));
+    auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect);
+    csv_ = parser.get();
+    return parser;
+  }
+
+  ExampleFormat guess_format(const ExampleReaderOptions& options) {
+    const std::string_view text = beginning();
+    if (text.empty()) return ExampleFormat::svmlight;  // nothing is an empty file of any format
+    const auto guess = guess_example_format(text);
+    if (guess) return *guess;
+    if (options.columns) return ExampleFormat::csv;
+    throw FileError(
+        fmt::format("{} has neither svmlight lines (LABEL INDEX:VALUE ...) nor Vowpal Wabbit's (LABEL | NAME "
+                    "...) at its beginning; for comma-separated values, name the target's column",
+                    lines_.source().name()));
+  }
+
+  LineBlocks lines_;
+  BadRows bad_rows_;
+  std::optional<LineBlock> looked_at_;  // the first block, if the format was guessed from it
+  ExampleFormat format_;
+  const CsvExampleParser* csv_ = nullptr;  // the parser, if it is one
+  std::unique_ptr<const ExampleParser> parser_;
+  ParsedBlock own_;
+};
+
+// Threads that make blocks ahead of the caller, in a ring of places: block n is in place n modulo their number.
+class ExampleReader::ReadAhead {
+ public:
+  ReadAhead(Blocks& blocks, unsigned threads) : blocks_(blocks), places_(threads + 2) {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  ReadAhead(ReadAhead&&) = delete;
+  ReadAhead& operator=(ReadAhead&&) = delete;
+  ~ReadAhead() {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    changed_.notify_all();
+    blocks_.stop_waiting();
+    for (auto& thread : threads_) thread.join();
+  }
+
+  // The next block in the order of the file. Stays in its place until it is given back.
+  ParsedBlock& front() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return place(given_).ready; });
+    return place(given_).block;
+  }
+
+  void give_back() {
+    {
+      const std::lock_guard lock(mutex_);
+      place(given_).ready = false;
+      ++given_;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  struct Place {
+    ParsedBlock block;
+    bool ready = false;
+  };
+
+  Place& place(std::uint64_t number) { return places_[number % places_.size()]; }
+
+  void work() {
+    while (Place* const mine = cut_next()) {
+      blocks_.parse(mine->block);
+      {
+        const std::lock_guard lock(mutex_);
+        mine->ready = true;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  // Null if there is nothing more to do.
+  Place* cut_next() {
+    const std::lock_guard only_one(cutting_);
+    if (all_cut_) return nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return closing_ || cut_ - given_ < places_.size(); });
+      if (closing_) return nullptr;
+    }
+    Place& mine = place(cut_++);
+    blocks_.cut(mine.block);
+    all_cut_ = mine.block.is_last;
+    return &mine;
+  }
+
+  Blocks& blocks_;
+  std::vector<Place> places_;
+  std::mutex cutting_;     // guards cut_ and all_cut_
+  std::uint64_t cut_ = 0;  // blocks whose lines were taken
+  bool all_cut_ = false;
+  std::mutex mutex_;  // guards what follows, and what is ready
+  std::condition_variable changed_;
+  std::uint64_t given_ = 0;  // blocks that the caller has had
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+ExampleReader::ExampleReader(const std::string& path, std::optional<ExampleFormat> format,
+                             const ExampleReaderOptions& options)
+    : ExampleReader(open_bytes(path), format, options) {}
+
+ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
+                             const ExampleReaderOptions& options)
+    : blocks_(std::make_unique<Blocks>(std::move(source), format, options)) {
+  if (options.threads > 1) ahead_ = std::make_unique<ReadAhead>(*blocks_, options.threads);
+}
+
+ExampleReader::~ExampleReader() = default;
+
+ExampleFormat ExampleReader::format() const { return blocks_->format(); }
+
+std::string ExampleReader::target_name(double target) const { return blocks_->target_name(target); }
+
+bool ExampleReader::next(ExampleBlock& block) {
+  block.clear();
+  while (!ended_ && block.size() == 0) {
+    ParsedBlock& made = ahead_ ? ahead_->front() : blocks_->make_next();
+    std::swap(block, made.examples);
+    skipped_ += made.skipped;
+    ended_ = made.is_last;
+    error_ = made.error;
+    if (ahead_) ahead_->give_back();
+  }
+  if (block.size() > 0) return true;
+  if (error_) std::rethrow_exception(error_);
+  return false;
+}
+
+}  // namespace ignd

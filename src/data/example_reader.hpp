@@ -1,0 +1,71 @@
+#pragma once
+
+#include "data/byte_source.hpp"
+#include "data/csv_examples.hpp"
+#include "data/example_parser.hpp"
+#include "data/line_blocks.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ignd {
+
+enum class ExampleFormat { svmlight, vw, csv };
+
+// Of a format that needs no header: not csv.
+std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
+
+// From the front of a file, which may end anywhere. None if it looks like no format that we read.
+std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
+
+struct ExampleReaderOptions {
+  unsigned threads = 1;  // 1: a block is read when it is asked for; more: so many read ahead in the background
+  BadRows bad_rows = BadRows::stop;
+  std::size_t block_size = LineBlocks::default_size;  // in bytes of text
+  std::optional<CsvColumns> columns = {};             // of a file of comma-separated values; without, it is none
+  CsvDialect dialect = {};
+};
+
+// The examples of a file, block by block. They are the same, and an error comes behind the same example, with any
+// number of threads.
+class ExampleReader {
+ public:
+  // "-" is the standard input. Without a format it is guessed from the first lines. Throws FileError.
+  ExampleReader(const std::string& path, std::optional<ExampleFormat> format, const ExampleReaderOptions& options = {});
+  ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
+                const ExampleReaderOptions& options = {});
+  ~ExampleReader();
+  ExampleReader(const ExampleReader&) = delete;
+  ExampleReader& operator=(const ExampleReader&) = delete;
+  ExampleReader(ExampleReader&&) = delete;
+  ExampleReader& operator=(ExampleReader&&) = delete;
+
+  // Replaces what is in the block by the next examples, at least one; false at the end. Throws FileError once all
+  // examples before the fault were given, and again whenever it is asked again.
+  bool next(ExampleBlock& block);
+
+  ExampleFormat format() const;
+
+  // A label as it stands in the file.
+  std::string target_name(double target) const;
+
+  // How many rows were skipped so far. All of them are counted once next() has returned false.
+  std::uint64_t skipped_rows() const { return skipped_; }
+
+ private:
+  class Blocks;
+  class ReadAhead;
+
+  std::unique_ptr<Blocks> blocks_;
+  std::unique_ptr<ReadAhead> ahead_;  // none with one thread
+  std::uint64_t skipped_ = 0;
+  bool ended_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace ignd

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+// Looks at the first labels of a stream to find out whether they are classes.
+class LabelSurvey {
+ public:
+  void note(double label);  // NaN and infinity say nothing
+
+  std::size_t labels() const { return labels_; }
+  const std::vector<double>& distinct() const { return distinct_; }  // in increasing order, three at the most
+
+  std::string text() const;  // "-1 and 1", for a message
+
+ private:
+  std::size_t labels_ = 0;
+  std::vector<double> distinct_;
+};
+
+// Two labels as the classes 0 and 1. A class that has not been seen yet is open: NaN.
+class Classes {
+ public:
+  Classes() = default;
+  Classes(double negative, double positive) : negative_(negative), positive_(positive) {}
+  // From two labels, the smaller one negative, or from one: negative if it is at most 0.
+  explicit Classes(const std::vector<double>& labels);
+
+  double negative() const { return negative_; }
+  double positive() const { return positive_; }
+
+  // The label of a class; as long as it is open, that of the other one.
+  double label_of(bool positive) const;
+
+  // 0 or 1; fills an open class where the label fits. Throws BadSample for a third label.
+  double number_of(double label);
+
+ private:
+  double negative_ = std::numeric_limits<double>::quiet_NaN();
+  double positive_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace ignd

@@ -1,0 +1,168 @@
+#include "data/byte_source.hpp"
+
+#include "byte_sources.hpp"
+#include "ignd/error.hpp"
+#include "ignd/random.hpp"
+#include "scratch_folder.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace ignd {
+namespace {
+
+using testing::read_all;
+using testing::ScratchFolder;
+
+void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string gzipped(std::string_view text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 1000, '\0');
+  std::string in(text);
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string random_text(Stream& stream, std::size_t size) {
+  std::string text(size, '\0');
+  for (char& c : text) c = static_cast<char>(stream.below(3) == 0 ? stream.below(256) : 'a' + stream.below(4));
+  return text;
+}
+
+// What is in the file, or what the error says.
+struct Content {
+  std::string text;
+  std::string error;
+};
+
+Content read_file(const std::filesystem::path& path, std::size_t at_once = 4096) {
+  Content content;
+  try {
+    content.text = read_all(*open_bytes(path.string()), at_once);
+  } catch (const FileError& error) {
+    content.error = error.what();
+  }
+  return content;
+}
+
+TEST(ByteSource, ReadsPlainFilesInAnySteps) {
+  const ScratchFolder folder;
+  Stream stream(1, "text");
+  for (const std::size_t size : {0U, 1U, 2U, 3U, 100U, 5000U, 300000U}) {
+    const std::string text = random_text(stream, size);
+    write_bytes(folder / "plain", text);
+    for (const std::size_t at_once : {1U, 2U, 7U, 4096U, 1000000U}) {
+      EXPECT_EQ(read_file(folder / "plain", at_once).text, text);
+    }
+  }
+}
+
+TEST(ByteSource, UnpacksGzipInAnySteps) {
+  const ScratchFolder folder;
+  Stream stream(2, "text");
+  for (const std::size_t size : {0U, 1U, 2U, 100U, 5000U, 900000U}) {
+    const std::string text = random_text(stream, size);
+    write_bytes(folder / "packed", gzipped(text));
+    for (const std::size_t at_once : {1U, 7U, 4096U, 1000000U}) {
+      EXPECT_EQ(read_file(folder / "packed", at_once).text, text);
+    }
+  }
+}
+
+TEST(ByteSource, UnpacksSeveralMembers) {
+  const ScratchFolder folder;
+  Stream stream(3, "text");
+  std::string packed;
+  std::string text;
+  for (const std::size_t size : {10U, 0U, 300000U, 1U, 0U}) {
+    const std::string part = random_text(stream, size);
+    text += part;
+    packed += gzipped(part);
+  }
+  write_bytes(folder / "members", packed);
+  for (const std::size_t at_once : {1U, 4096U, 1000000U}) EXPECT_EQ(read_file(folder / "members", at_once).text, text);
+}
+
+TEST(ByteSource, NoticesThatGzipEndsTooEarly) {
+  const ScratchFolder folder;
+  Stream stream(4, "text");
+  const std::string first = gzipped(random_text(stream, 200));
+  const std::string packed = first + gzipped(random_text(stream, 300));
+  for (std::size_t size = 2; size < packed.size(); ++size) {
+    if (size == first.size()) continue;  // a whole file
+    write_bytes(folder / "cut", packed.substr(0, size));
+    const std::string error = read_file(folder / "cut").error;
+    EXPECT_NE(error.find("ends too early"), std::string::npos) << size << ": " << error;
+    EXPECT_NE(error.find((folder / "cut").string()), std::string::npos) << error;
+  }
+}
+
+TEST(ByteSource, NeverUnpacksFlippedBitsIntoSomethingElse) {
+  const ScratchFolder folder;
+  Stream stream(5, "text");
+  const std::string text = random_text(stream, 100);
+  const std::string packed = gzipped(text);
+  for (std::size_t bit = 16; bit < 8 * packed.size(); ++bit) {
+    std::string flipped = packed;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    write_bytes(folder / "flipped", flipped);
+    const Content content = read_file(folder / "flipped");
+    if (content.error.empty()) {
+      EXPECT_EQ(content.text, text) << bit;
+    }
+  }
+}
+
+TEST(ByteSource, RefusesBytesBehindGzip) {
+  const ScratchFolder folder;
+  write_bytes(folder / "more", gzipped("text\n") + "more");
+  EXPECT_NE(read_file(folder / "more").error.find("is broken gzip"), std::string::npos);
+}
+
+TEST(ByteSource, SaysWhyAFileCannotBeRead) {
+  const ScratchFolder folder;
+  EXPECT_EQ(read_file(folder / "none").error,
+            fmt::format("cannot open '{}': No such file or directory", (folder / "none").string()));
+  std::filesystem::create_directory(folder / "folder");
+  EXPECT_EQ(read_file(folder / "folder").error, fmt::format("'{}' is a folder", (folder / "folder").string()));
+  write_bytes(folder / "a\nb", "x");
+  EXPECT_EQ(read_file(folder / "a\nb").text, "x");
+  EXPECT_EQ(open_bytes((folder / "a\nb").string())->name().find('\n'), std::string::npos);
+}
+
+TEST(ByteSource, ReadsPipesAndStopsWaitingForThem) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_EQ(write(ends[1], "some text", 9), 9);
+  const auto source = open_bytes(fmt::format("/dev/fd/{}", ends[0]));
+  std::string got;
+  std::array<char, 100> part{};
+  while (got.size() < 9) got.append(part.data(), source->read(part));
+  EXPECT_EQ(got, "some text");
+  source->stop_waiting();
+  EXPECT_EQ(source->read(part), 0U) << "the other end is still open";
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace ignd

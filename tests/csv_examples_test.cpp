@@ -1,0 +1,141 @@
+#include "data/csv_examples.hpp"
+
+#include "data/example_reader.hpp"
+#include "ignd/error.hpp"
+#include "scratch_folder.hpp"
+
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace ignd::testing {
+namespace {
+
+ExampleBlock parse(const CsvExampleParser& parser, std::string_view text) {
+  ExampleBlock block;
+  const ParseResult result = parser.parse(text, 1, BadRows::stop, block);
+  if (result.stopped_at) ADD_FAILURE() << result.stopped_at->line << ": " << result.stopped_at->fault;
+  return block;
+}
+
+std::map<std::uint32_t, float> features(const ExampleBlock& block, std::size_t i) {
+  std::map<std::uint32_t, float> found;
+  for (std::size_t k = 0; k < block.indices(i).size(); ++k) found[block.indices(i)[k]] = block.values(i)[k];
+  return found;
+}
+
+std::string fault_of(const CsvExampleParser& parser, const std::string& line) {
+  ExampleBlock block;
+  return parser.parse_line(line, 2, block);
+}
+
+TEST(CsvExamples, NumbersKeepTheirColumnAndTextsHaveAFeatureEach) {
+  const std::string text = "size,town,y\n1.5,a,10\n0,b,20\n-2,a,30\n";
+  const CsvExampleParser parser(text, {.target = "y", .weight = {}});
+  const ExampleBlock block = parse(parser, text);
+  ASSERT_EQ(block.size(), 3U);
+  EXPECT_EQ(block.target, (std::vector<double>{10, 20, 30}));
+  EXPECT_EQ(block.line, (std::vector<std::uint64_t>{2, 3, 4}));
+  const auto first = features(block, 0);
+  const auto second = features(block, 1);
+  const auto third = features(block, 2);
+  EXPECT_EQ(first.size(), 2U);
+  EXPECT_EQ(second.size(), 1U);  // a zero is no feature
+  ASSERT_EQ(third.size(), 2U);
+  for (const auto& [index, value] : third) {
+    ASSERT_TRUE(first.contains(index));
+    EXPECT_EQ(value, value == 1 ? 1 : -2);
+  }
+  EXPECT_FALSE(first.contains(second.begin()->first));  // another town
+}
+
+TEST(CsvExamples, AColumnMeansTheSameWhereverItStands) {
+  const std::string one = "a,b,y\n1,2,3\n";
+  const std::string other = "y,b,a\n3,2,1\n";
+  const ExampleBlock first = parse(CsvExampleParser(one, {.target = "y", .weight = {}}), one);
+  const ExampleBlock second = parse(CsvExampleParser(other, {.target = "y", .weight = {}}), other);
+  EXPECT_EQ(features(first, 0), features(second, 0));
+}
+
+TEST(CsvExamples, MissingAndInfiniteValuesShareAFeatureOfTheirColumn) {
+  const std::string text = "a,b,y\n,5,1\nNA,5,1\ninf,5,1\n1e300,5,1\n";
+  const ExampleBlock block = parse(CsvExampleParser(text, {.target = "y", .weight = {}}), text);
+  ASSERT_EQ(block.size(), 4U);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(features(block, i), features(block, 0));
+  EXPECT_EQ(features(block, 0).size(), 2U);
+}
+
+TEST(CsvExamples, TargetsMayBeTextsAndKeepTheirNames) {
+  const std::string text = "x,label\n1,yes\n2,no\n3,yes\n";
+  const CsvExampleParser parser(text, {.target = "label", .weight = {}});
+  const ExampleBlock block = parse(parser, text);
+  EXPECT_EQ(block.target[0], block.target[2]);
+  EXPECT_NE(block.target[0], block.target[1]);
+  EXPECT_EQ(parser.target_name(block.target[0]), "yes");
+  EXPECT_EQ(parser.target_name(block.target[1]), "no");
+  EXPECT_EQ(parser.target_name(0.5), "?");
+  EXPECT_EQ(CsvExampleParser("x,y\n1,2\n", {.target = "y", .weight = {}}).target_name(2.5), "2.5");
+}
+
+TEST(CsvExamples, WeightsAreNoFeatures) {
+  const std::string text = "x,w,y\n1,2.5,0\n1,0,0\n";
+  const ExampleBlock block = parse(CsvExampleParser(text, {.target = "y", .weight = "w"}), text);
+  EXPECT_EQ(block.weight, (std::vector<double>{2.5, 0}));
+  EXPECT_EQ(features(block, 0).size(), 1U);
+}
+
+TEST(CsvExamples, BadRowsAreDescribed) {
+  const CsvExampleParser parser("x,w,y\n1,1,2\n", {.target = "y", .weight = "w"});
+  EXPECT_EQ(fault_of(parser, "1,1"), "has 2 fields instead of 3");
+  EXPECT_EQ(fault_of(parser, "1,1,"), "the target 'y' is missing");
+  EXPECT_EQ(fault_of(parser, "1,1,abc"), "the target 'y' is 'abc', which is not a finite number");
+  EXPECT_EQ(fault_of(parser, "1,1,inf"), "the target 'y' is 'inf', which is not a finite number");
+  EXPECT_EQ(fault_of(parser, "1,-1,2"), "the weight is '-1', but must be a number of at least 0");
+  EXPECT_EQ(fault_of(parser, "1,x,2"), "the weight is 'x', but must be a number of at least 0");
+  EXPECT_EQ(fault_of(parser, ""), "");
+  EXPECT_EQ(fault_of(parser, "1,1,2"), "");
+}
+
+TEST(CsvExamples, AColumnThatIsNotThereIsRefusedAndTheNearestOffered) {
+  try {
+    const CsvExampleParser parser("price,size\n1,2\n", {.target = "prize", .weight = {}});
+    FAIL() << "not refused";
+  } catch (const InvalidArgument& fault) {
+    EXPECT_STREQ(fault.what(), "there is no column 'prize', did you mean 'price'?");
+  }
+}
+
+TEST(CsvExamples, TheReaderGuessesThemAndCountsLinesFromTheHeader) {
+  const ScratchFolder folder;
+  const std::string path = (folder / "data.csv").string();
+  std::ofstream(path) << "x;y\n1;2\n3;4\noops\n5;6\n";
+  ExampleReader reader(path, {}, {.columns = CsvColumns{.target = "y", .weight = {}}});
+  EXPECT_EQ(reader.format(), ExampleFormat::csv);
+  ExampleBlock block;
+  ASSERT_TRUE(reader.next(block));
+  EXPECT_EQ(block.target, (std::vector<double>{2, 4}));
+  try {
+    reader.next(block);
+    FAIL() << "not refused";
+  } catch (const FileError& fault) {
+    EXPECT_TRUE(std::string(fault.what()).ends_with("line 4: has 1 fields instead of 2")) << fault.what();
+  }
+  ExampleReader skipping(path, {}, {.bad_rows = BadRows::skip, .columns = CsvColumns{.target = "y", .weight = {}}});
+  ASSERT_TRUE(skipping.next(block));
+  EXPECT_EQ(block.target, (std::vector<double>{2, 4, 6}));
+  EXPECT_FALSE(skipping.next(block));
+  EXPECT_EQ(skipping.skipped_rows(), 1U);
+}
+
+TEST(CsvExamples, WithoutATargetTheyAreNotGuessed) {
+  const ScratchFolder folder;
+  const std::string path = (folder / "data.csv").string();
+  std::ofstream(path) << "x,y\n1,2\n";
+  EXPECT_THROW(ExampleReader(path, {}), FileError);
+  EXPECT_THROW(ExampleReader(path, ExampleFormat::csv), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace ignd::testing
