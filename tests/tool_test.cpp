@@ -1,66 +1,22 @@
 #include "ignd/version.hpp"
+#include "run_tool.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 #include <vector>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace ignd {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Outcome {
-  int exit_code = -1;  // or minus the signal that ended it
-  std::string out, err;
-};
-
-std::string read_and_remove(const std::string& path) {
-  std::ostringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  fs::remove(path);
-  return content.str();
-}
-
-// Runs the program without a shell in between, so that every argument arrives as it is.
-Outcome run_tool(std::vector<std::string> arguments) {
-  const std::string base = ::testing::TempDir() + "ignd-tool-" + std::to_string(::getpid());
-  const std::string out = base + ".out";
-  const std::string err = base + ".err";
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), flags, 0600);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err.c_str(), flags, 0600);
-
-  arguments.insert(arguments.begin(), IGND_PROGRAM);
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int fault = ::posix_spawn(&pid, IGND_PROGRAM, &files, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (fault != 0) throw std::system_error(fault, std::generic_category(), IGND_PROGRAM);
-  int status = 0;
-  if (::waitpid(pid, &status, 0) != pid) throw std::runtime_error("cannot wait for the program");
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), read_and_remove(out), read_and_remove(err)};
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using testing::contains;
+using testing::Outcome;
+using testing::run_tool;
 
 void expect_usage_error(const std::vector<std::string>& arguments) {
   const Outcome outcome = run_tool(arguments);

@@ -1,12 +1,20 @@
 #include "cli/json_line.hpp"
 
+#include "cli/output.hpp"
+
 #include <cmath>
 #include <cstdio>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace ignd::cli {
+namespace {
+
+nlohmann::ordered_json number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
 
 struct JsonLine::Object {
   nlohmann::ordered_json json;
@@ -28,11 +36,7 @@ JsonLine::~JsonLine() = default;
 JsonLine::JsonLine(JsonLine&&) noexcept = default;
 
 JsonLine& JsonLine::set(std::string_view name, double value) {
-  if (std::isfinite(value)) {
-    object_->at(name) = value;
-  } else {
-    object_->at(name) = nullptr;
-  }
+  object_->at(name) = number(value);
   return *this;
 }
 
@@ -57,9 +61,15 @@ JsonLine& JsonLine::set(std::string_view name, bool value) {
   return *this;
 }
 
+JsonLine& JsonLine::set(std::string_view name, std::span<const double> values) {
+  auto& array = object_->at(name) = nlohmann::ordered_json::array();
+  for (const double value : values) array.push_back(number(value));
+  return *this;
+}
+
 void JsonLine::print() const {
   // Bytes that are not UTF-8, of a column's name perhaps, are replaced: a reader of JSON would stop at them.
-  fmt::print("{}\n", object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  cli::print("{}\n", object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   std::fflush(stdout);
 }
 

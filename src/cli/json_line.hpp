@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,7 @@ class JsonLine {
   JsonLine& set(std::string_view name, const std::string& value);
   JsonLine& set(std::string_view name, const char* value);
   JsonLine& set(std::string_view name, bool value);
+  JsonLine& set(std::string_view name, std::span<const double> values);
 
   void print() const;
 

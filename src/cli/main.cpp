@@ -1,10 +1,13 @@
 #include "cli/bench.hpp"
+#include "cli/output.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
 
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 
@@ -18,6 +21,21 @@ constexpr int failure = 1;
 
 using namespace ignd::cli;
 
+// CLI11 takes -1 for a very large count, and compares nothing with nan.
+const CLI::Validator is_count(
+    [](const std::string& text) {
+      const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+      return digits ? std::string() : "must be a whole number of at least 0";
+    },
+    "COUNT");
+const CLI::Validator is_share(
+    [](const std::string& text) {
+      double value = 0;
+      const bool good = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 0.9;
+      return good ? std::string() : "must be a number between 0 and 0.9";
+    },
+    "SHARE");
+
 void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
   command->add_flag("--json", options.json, "One JSON object per line");
@@ -28,27 +46,30 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->final_callback([&] { code = bench(options); });
 }
 
+CLI::Option* add_data_options(CLI::App* command, DataFile& data, const char* group) {
+  command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
+      ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
+      ->group(group);
+  command->add_option("--delimiter", data.delimiter, "Between fields, where it cannot tell: one character, or tab")
+      ->group(group);
+  command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->group(group);
+  return command->add_option("data", data.path, "File, gzip or not; - is the standard input");
+}
+
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
-  command->add_option("data", options.data, "File, gzip or not; - is the standard input, and the default of a stream");
-  command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
-
   const char* data = "Data";
-  command->add_option("--format", options.format, "csv, tsv, svmlight or vw, where it cannot tell")
-      ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
-      ->group(data);
-  command->add_option("--delimiter", options.delimiter, "Between fields, where it cannot tell: one character, or tab")
-      ->group(data);
-  command->add_option("--header", options.header, "Whether the first row holds names, where it cannot tell")
-      ->check(CLI::IsMember({"yes", "no"}))
-      ->group(data);
+  add_data_options(command, options.data, data);
+  command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
   command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
   command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(is_share)
       ->capture_default_str()
       ->group(data);
   command->add_option("--test", options.task.test, "Share of the rows that only the result is measured on")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(is_share)
       ->capture_default_str()
       ->group(data);
   command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
@@ -71,12 +92,17 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(model);
 
   const char* training = "Training";
-  command
-      ->add_option("--optimizer", options.optimizer,
-                   "sgd, ignd, adam, adam-ignd, sps, ngd or nlms; adam if not given, ignd for a stream")
+  CLI::Option* optimizer =
+      command
+          ->add_option("--optimizer", options.optimizer,
+                       "sgd, ignd, adam, adam-ignd, sps, ngd or nlms; adam if not given, ignd for a stream")
+          ->group(training);
+  command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")
+      ->excludes(optimizer)
       ->group(training);
-  command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")->group(training);
-  command->add_option("--transform", options.transform, "Transform, instead of --optimizer")->group(training);
+  command->add_option("--transform", options.transform, "Transform, instead of --optimizer")
+      ->excludes(optimizer)
+      ->group(training);
   command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
       ->capture_default_str()
       ->group(training);
@@ -84,11 +110,13 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->add_option("--schedule", options.schedule,
                    "cosine, constant or robbins-monro, with options; cosine if not given")
       ->group(training);
+  constexpr std::uint64_t most_epochs = 1'000'000;
   command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
+      ->check(CLI::Range(std::uint64_t{0}, most_epochs))
       ->capture_default_str()
       ->group(training);
   command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
       ->capture_default_str()
       ->group(training);
   command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
@@ -96,6 +124,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->capture_default_str()
       ->group(training);
   command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
+      ->check(is_count)
       ->capture_default_str()
       ->group(training);
 
@@ -118,8 +147,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(streams);
 
   const char* output = "Output";
-  command->add_option("--save", options.save, "Model file; DATA.ignd in this folder if not given")->group(output);
+  command
+      ->add_option("--save", options.save, "Model file; if not given, a new one in this folder, named after the data")
+      ->group(output);
   command->add_option("--save-every", options.save_every, "Save after so many epochs, so that a run can be resumed")
+      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
       ->group(output);
   command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
@@ -128,26 +160,23 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 }
 
 void add_use(CLI::App& app, UseOptions& options, int& code) {
-  const auto add_data = [&](CLI::App* command) {
+  const auto add_command = [&](const char* name, const char* what) {
+    CLI::App* command = app.add_subcommand(name, what);
     command->add_option("model", options.model, "Model file")->required();
-    command->add_option("data", options.data, "CSV or TSV file, gzip or not; - is the standard input")->required();
-    command->add_option("--delimiter", options.delimiter,
-                        "Between fields, where it cannot tell: one character, or tab");
-    command->add_option("--header", options.header, "Whether the first row holds names, where it cannot tell")
-        ->check(CLI::IsMember({"yes", "no"}));
+    return command;
   };
-  CLI::App* predicting = app.add_subcommand("predict", "Predict the rows of a table with a trained model");
-  add_data(predicting);
+  CLI::App* predicting = add_command("predict", "Predict the rows of a table with a trained model");
+  add_data_options(predicting, options.data, "Options")->required();
   predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
   predicting->final_callback([&] { code = predict(options); });
 
-  CLI::App* evaluating = app.add_subcommand("evaluate", "Measure a trained model on a table that has the target");
-  add_data(evaluating);
+  CLI::App* evaluating = add_command("evaluate", "Measure a trained model on a table that has the target");
+  add_data_options(evaluating, options.data, "Options")->required();
+  evaluating->add_option("--weight", options.weight, "Column of importance weights");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&] { code = evaluate(options); });
 
-  CLI::App* inspecting = app.add_subcommand("inspect", "Say what is in a model file");
-  inspecting->add_option("model", options.model, "Model file")->required();
+  CLI::App* inspecting = add_command("inspect", "Say what is in a model file");
   inspecting->add_flag("--json", options.json, "One JSON object");
   inspecting->final_callback([&] { code = inspect(options); });
 }
@@ -166,13 +195,13 @@ int run(int argc, char** argv) {
   add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+    if (app.get_subcommands().empty()) print("{}", app.help());
     return code;
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    print("{}", app.help());
     return 0;
   } catch (const CLI::CallForVersion&) {
-    fmt::print("{}\n", app.version());
+    print("{}\n", app.version());
     return 0;
   } catch (const CLI::ParseError& fault) {
     const auto commands = app.get_subcommands();
@@ -191,9 +220,11 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that may not grow any more is then an error to report and not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   const int code = run(argc, argv);
   // A result that could not be written is a failure, however well it was computed.
-  if (std::fflush(stdout) == 0) return code;
-  fmt::print(stderr, "ignd: cannot write to the standard output\n");
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (code == 0) fmt::print(stderr, "ignd: cannot write to the standard output\n");
   return failure;
 }

@@ -1,5 +1,7 @@
 #include "cli/report.hpp"
 
+#include "cli/output.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -34,18 +36,44 @@ std::string with_commas(std::uint64_t count) {
   return digits;
 }
 
+std::string describe(const Target& target) {
+  if (target.is_class()) {
+    return fmt::format("class {} or {}; probabilities are of {}", target.classes[0], target.classes[1],
+                       target.classes[1]);
+  }
+  if (target.logarithm) return "number, learned as the logarithm of what is expected";
+  return fmt::format("number, mean {:.4g}, deviation {:.4g}", target.mean, target.deviation);
+}
+
+std::string describe(const ColumnCode& code) {
+  using Form = ColumnCode::Form;
+  const std::string missing = code.missing > 0 ? fmt::format(", {} missing", with_commas(code.missing)) : "";
+  switch (code.form) {
+    case Form::dropped:
+      return "dropped: the same in every training row";
+    case Form::scaled:
+      return fmt::format("number, mean {:.4g}, deviation {:.4g}{}", code.mean, code.deviation, missing);
+    case Form::one_hot:
+      return fmt::format("text, {} values{}", code.levels.size(), missing);
+    case Form::hashed:
+      return fmt::format("text, {} values hashed to {} features{}", with_commas(code.distinct), Encoder::hash_features,
+                         missing);
+  }
+  return "";
+}
+
 void print_table(const std::vector<std::string>& parts, const std::vector<Judged>& rows) {
   std::size_t width = 0;
-  for (const Judged& row : rows) width = std::max(width, row.who.size());
+  for (const Judged& row : rows) width = std::max(width, row.name.size());
+  for (const std::string& part : parts) width = std::max(width, part.size());
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    fmt::print("\n{:<{}}", parts[part], width + 2);
-    if (rows.empty() || rows[0].on.size() <= part) continue;
-    for (const auto& [name, value] : measures(rows[0].on[part])) fmt::print(" {:>10}", name);
-    fmt::print("\n");
+    print("{}{:<{}}", part > 0 ? "\n" : "", parts[part], width + 2);
+    for (const auto& [name, value] : measures(rows[0].on[part])) print(" {:>10}", name);
+    print("\n");
     for (const Judged& row : rows) {
-      fmt::print("  {:<{}}", row.who, width);
-      for (const auto& [name, value] : measures(row.on[part])) fmt::print(" {:>10}", in_short(value));
-      fmt::print("\n");
+      print("  {:<{}}", row.name, width);
+      for (const auto& [name, value] : measures(row.on[part])) print(" {:>10}", in_short(value));
+      print("\n");
     }
   }
 }

@@ -3,6 +3,8 @@
 #include "cli/json_line.hpp"
 #include "train/table_task.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,13 @@ namespace ignd::cli {
 std::string in_short(std::optional<double> value);
 std::string with_commas(std::uint64_t count);
 
+// What becomes of the target and of a column, in a few words.
+std::string describe(const Target& target);
+std::string describe(const ColumnCode& code);
+
 // A table of measures, a row for each predictor.
 struct Judged {
-  std::string who;
+  std::string name;
   std::vector<Quality> on;  // one for each part of the data
 };
 void print_table(const std::vector<std::string>& parts, const std::vector<Judged>& rows);

@@ -1,7 +1,5 @@
 #include "cli/stop_signal.hpp"
 
-#include <csignal>
-
 namespace ignd::cli {
 namespace {
 
@@ -10,24 +8,26 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 
 void request_stop(int /*signal*/) { stop.store(true, std::memory_order_relaxed); }
 
-void handle(int signal) {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(signal, &action, nullptr);
-}
-
 }  // namespace
 
 StopSignal::StopSignal() {
   stop = false;
-  handle(SIGINT);
-  handle(SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    Before before{.signal = signal, .action = {}};
+    sigaction(signal, nullptr, &before.action);
+    if (before.action.sa_handler == SIG_IGN) continue;
+    before_.push_back(before);
+    struct sigaction action {};
+    action.sa_handler = request_stop;
+    // What is printed on the way to the end would raise the last two again.
+    const bool again_ends = signal == SIGINT || signal == SIGTERM;
+    action.sa_flags = again_ends ? static_cast<int>(SA_RESTART | SA_RESETHAND) : SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 StopSignal::~StopSignal() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
 }
 
 const std::atomic<bool>& StopSignal::flag() const { return stop; }

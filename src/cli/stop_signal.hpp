@@ -1,11 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
+#include <vector>
 
 namespace ignd::cli {
 
-// While one of these lives, Ctrl-C and SIGTERM set a flag, so that long work can end in good order; a second one ends
-// the program at once.
+// While one of these lives, Ctrl-C, SIGTERM, a terminal that closes and an output that nobody reads any more set a
+// flag, so that long work can end in good order. A second Ctrl-C or SIGTERM ends the program at once. What the program
+// was started to ignore (nohup) stays ignored.
 class StopSignal {
  public:
   StopSignal();
@@ -16,6 +19,13 @@ class StopSignal {
   StopSignal& operator=(StopSignal&&) = delete;
 
   const std::atomic<bool>& flag() const;
+
+ private:
+  struct Before {
+    int signal;
+    struct sigaction action;
+  };
+  std::vector<Before> before_;
 };
 
 }  // namespace ignd::cli

@@ -1,6 +1,7 @@
 #include "cli/train.hpp"
 
 #include "cli/json_line.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/stop_signal.hpp"
@@ -8,13 +9,14 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "train/baselines.hpp"
 #include "train/race.hpp"
+#include "train/table_baselines.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,54 +25,74 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* default_optimizer = "adam";
 constexpr std::uint64_t race_samples = 20'000;
+constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Where the model goes if nobody says: beside nothing else of that name.
-std::string free_path(const std::string& data) {
-  const std::string stem = data == "-" ? "model" : fs::path(data).stem().string();
-  std::string path = stem + ".ignd";
-  for (int i = 2; fs::exists(path); ++i) path = fmt::format("{}-{}.ignd", stem, i);
+// In a folder, a name like this one that nothing has yet.
+std::string free_path(const fs::path& folder, const std::string& stem) {
+  fs::path path = folder / (stem + ".ignd");
+  for (int i = 2; fs::exists(path); ++i) path = folder / fmt::format("{}-{}.ignd", stem, i);
   return path;
+}
+
+std::string default_path(const std::string& data) {
+  fs::path name = data == "-" ? "model" : fs::path(data).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  return free_path("", name.stem());
 }
 
 Optimizer chosen_optimizer(const TrainOptions& options) {
   if (!options.optimizer.empty()) return find_optimizer(options.optimizer);
-  if (options.rule.empty() && options.transform.empty()) return options.run.optimizer;
+  if (options.rule.empty() && options.transform.empty()) return find_optimizer(default_optimizer);
   Optimizer pair{.rule = "gauss-newton", .transform = "plain"};
   if (!options.rule.empty()) pair.rule = options.rule;
   if (!options.transform.empty()) pair.transform = options.transform;
   return pair;
 }
 
-std::string describe(const ColumnCode& code) {
-  using Form = ColumnCode::Form;
-  const std::string missing = code.missing > 0 ? fmt::format(", {} missing", with_commas(code.missing)) : "";
-  switch (code.form) {
-    case Form::dropped:
-      return "dropped: the same in every training row";
-    case Form::scaled:
-      return fmt::format("number, mean {:.4g}, deviation {:.4g}{}", code.mean, code.deviation, missing);
-    case Form::one_hot:
-      return fmt::format("text, {} values{}", code.levels.size(), missing);
-    case Form::hashed:
-      return fmt::format("text, {} values hashed to {} features{}", with_commas(code.distinct), Encoder::hash_features,
-                         missing);
+std::string optimizer_name(const TrainOptions& options) {
+  if (!options.optimizer.empty()) return options.optimizer;
+  if (options.rule.empty() && options.transform.empty()) return default_optimizer;
+  return options.run.optimizer.rule + "+" + options.run.optimizer.transform;
+}
+
+// Everything that can be known to be wrong before the data are read, which may take long.
+TrainOptions checked(TrainOptions options) {
+  if (options.data.path.empty()) throw InvalidArgument("name the file to train on");
+  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  if (!options.schedule.empty()) options.run.schedule = options.schedule;
+  options.run.seed = options.task.seed;
+  options.run.optimizer = chosen_optimizer(options);
+  make_step_rule(options.run.optimizer.rule);
+  make_transform<float>(options.run.optimizer.transform);
+  if (options.rate != "auto") options.run.rate = parse_number(options.rate, "the learning rate");
+  run_schedule(options.run.schedule, options.run.rate, 1);
+  model_spec(options.run.model, 1);
+  if (!options.task.loss.empty()) make_loss(options.task.loss);
+  if (!(options.run.l2 >= 0) || !std::isfinite(options.run.l2)) {
+    throw InvalidArgument(fmt::format("l2 is {}, but must be a finite number of at least 0", options.run.l2));
   }
-  return "";
+  options.data.dialect();
+  if (options.save.empty()) options.save = options.resume.empty() ? default_path(options.data.path) : options.resume;
+  check_can_save(options.save, options.data);
+  return options;
 }
 
 StreamTraining stream_options(const TrainOptions& options) {
+  const DataFile& data = options.data;
   StreamTraining stream;
-  stream.data = options.data.empty() ? "-" : options.data;
-  stream.format = options.format;
+  stream.data = data.path.empty() ? "-" : data.path;
+  stream.format = data.format;
   stream.target = options.task.target;
   stream.weight = options.task.weight;
-  stream.delimiter = options.format == "tsv" && options.delimiter.empty() ? "tab" : options.delimiter;
-  stream.header = options.header;
+  data.dialect();
+  stream.delimiter = data.format == "tsv" && data.delimiter.empty() ? "tab" : data.delimiter;
+  stream.header = data.header;
   stream.loss = options.task.loss;
   stream.rule = options.rule;
   stream.transform = options.transform;
@@ -86,117 +108,132 @@ StreamTraining stream_options(const TrainOptions& options) {
   stream.threads = options.threads;
   stream.skip_bad_rows = options.bad_rows == "skip";
   stream.predictions = options.predictions;
-  stream.save = options.save.empty() ? free_path(stream.data) : options.save;
+  stream.save = options.save.empty() ? default_path(stream.data) : options.save;
+  check_can_save(stream.save, data);
   stream.resume = options.resume;
   stream.json = options.json;
   stream.quiet = options.quiet;
   return stream;
 }
 
+Checkpoint saved_run(const std::string& path) {
+  Checkpoint saved = Checkpoint::read(path);
+  if (!saved.has("run.rate")) throw FileError(fmt::format("{} holds no training run on a table", quoted_path(path)));
+  return saved;
+}
+
 // One training run as the user sees it.
 class Training {
  public:
-  explicit Training(TrainOptions options) : options_(std::move(options)) {
-    options_.run.optimizer = chosen_optimizer(options_);
-    options_.run.seed = options_.task.seed;
-    if (!options_.schedule.empty()) options_.run.schedule = options_.schedule;
-    if (options_.save.empty()) options_.save = free_path(options_.data);
-  }
+  Training(TrainOptions options, const Table& table)
+      : options_(std::move(options)), talks_(!options_.json && !options_.quiet), task_(table, options_.task) {}
 
-  int run() {
-    const Table table = Table::read_csv(options_.data, table_options());
-    const TableTask task(table, options_.task);
-    print_data(task);
-    std::optional<Checkpoint> saved;
-    if (!options_.resume.empty()) saved = Checkpoint::read(options_.resume);
-    if (!choose_rate(task, saved)) return interrupted_early();
-    TableRun run(task, options_.run);
-    if (saved) run.restore(*saved);
+  int run(const std::optional<Checkpoint>& saved) {
+    print_data();
+    if (saved) {
+      take_rate(*saved);
+    } else if (options_.rate == "auto" && !race_for_rate()) {
+      fmt::print(stderr, "ignd: interrupted before there was anything to save\n");
+      return interrupted_code;
+    }
+    TableRun run(task_, options_.run);
+    if (saved) resume(run, *saved);
     learn(run);
-    if (stop_.flag() && run.status() == RunStatus::running) return interrupted(run);
-    return finish(task, run);
+    if (run.status() == RunStatus::running) return interrupted(run);
+    return finish(run);
   }
 
  private:
-  TableOptions table_options() const {
-    TableOptions table{.dialect = {}, .threads = std::max(1U, std::min(2U, std::thread::hardware_concurrency()))};
-    if (!options_.delimiter.empty())
-      table.dialect.delimiter = options_.delimiter == "tab" ? '\t' : options_.delimiter[0];
-    if (options_.format == "tsv" && options_.delimiter.empty()) table.dialect.delimiter = '\t';
-    if (!options_.header.empty()) table.dialect.header = options_.header == "yes";
-    return table;
-  }
+  bool prints_events() const { return options_.json && !options_.quiet; }
 
-  bool talks() const { return !options_.json && !options_.quiet; }
-
-  void print_data(const TableTask& task) const {
-    const Split& split = task.split();
-    const Target& target = task.target();
-    if (options_.json) {
+  void print_data() const {
+    const Split& split = task_.split();
+    if (prints_events()) {
       JsonLine("data")
-          .set("rows", std::uint64_t{task.table().size()})
-          .set("features", std::uint64_t{task.encoder().features()})
+          .set("rows", std::uint64_t{task_.table().size()})
+          .set("features", std::uint64_t{task_.encoder().features()})
           .set("train", std::uint64_t{split.train.size()})
           .set("validation", std::uint64_t{split.validation.size()})
           .set("test", std::uint64_t{split.test.size()})
-          .set("target", target.name)
-          .set("loss", task.loss())
+          .set("target", task_.target().name)
+          .set("loss", task_.loss())
           .print();
     }
-    if (!talks()) return;
-    fmt::print("{}: {} rows: {} to train on, {} to validate, {} to test\n", options_.data,
-               with_commas(task.table().size()), with_commas(split.train.size()), with_commas(split.validation.size()),
-               with_commas(split.test.size()));
-    if (target.is_class()) {
-      fmt::print("target {}: class {} or {}; probabilities are of {}\n", target.name, target.classes[0],
-                 target.classes[1], target.classes[1]);
-    } else {
-      fmt::print("target {}: number, mean {:.4g}, deviation {:.4g}\n", target.name, target.mean, target.deviation);
-    }
+    if (!talks_) return;
+    print("{}: {} rows: {} to train on, {} to validate, {} to test\n", options_.data.path,
+          with_commas(task_.table().size()), with_commas(split.train.size()), with_commas(split.validation.size()),
+          with_commas(split.test.size()));
+    print("target {}: {}\n", task_.target().name, describe(task_.target()));
     constexpr std::size_t most_shown = 30;
-    const auto& columns = task.encoder().columns();
+    const auto& columns = task_.encoder().columns();
     for (std::size_t c = 0; c < std::min(columns.size(), most_shown); ++c) {
-      fmt::print("  {:<20} {}\n", columns[c].name, describe(columns[c]));
+      print("  {:<20} {}\n", columns[c].name, describe(columns[c]));
     }
-    if (columns.size() > most_shown) fmt::print("  and {} more columns\n", columns.size() - most_shown);
-    fmt::print("model {}, {} features; loss {}; {} + {}; schedule {}\n", options_.run.model, task.encoder().features(),
-               task.loss(), options_.run.optimizer.rule, options_.run.optimizer.transform, options_.run.schedule);
+    if (columns.size() > most_shown) print("  and {} more columns\n", columns.size() - most_shown);
+    print("model {}, {} features; loss {}; {} + {}; schedule {}\n", options_.run.model, task_.encoder().features(),
+          task_.loss(), options_.run.optimizer.rule, options_.run.optimizer.transform, options_.run.schedule);
+  }
+
+  void take_rate(const Checkpoint& saved) {
+    const double rate = saved.array<double>("run.rate", 1)[0];
+    if (options_.rate != "auto" && options_.run.rate != rate) {
+      throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
+                                  rate, options_.run.rate));
+    }
+    options_.run.rate = rate;
   }
 
   // False if it was interrupted.
-  bool choose_rate(const TableTask& task, const std::optional<Checkpoint>& saved) {
-    if (saved) {
-      options_.run.rate = saved->array<double>("run.rate", 1)[0];
-      return true;
-    }
-    if (options_.rate != "auto") {
-      options_.run.rate = parse_number(options_.rate, "the learning rate");
-      return true;
-    }
-    const Race result = race(task, options_.run, race_samples, stop_.flag());
+  bool race_for_rate() {
+    const Race result = race(task_, options_.run, race_samples, stop_.flag());
     if (stop_.flag()) return false;
-    if (!result.best) throw Error("no learning rate of the race gave a model; choose one with --lr, or another model");
+    if (!result.best) throw Error("training diverged with every rate of the race; choose one with --lr");
     options_.run.rate = *result.best;
-    if (options_.json) {
-      JsonLine line("rate");
-      line.set("rate", *result.best).set("samples", result.samples);
-      for (const RacedRate& raced : result.rates) line.set("losses." + format_number(raced.rate), raced.loss);
-      line.print();
-    }
-    if (!talks()) return true;
-    fmt::print("rate {}: the smallest within 5 % of the lowest validation loss after {} samples each on {} rows:",
-               *result.best, with_commas(result.samples), with_commas(result.rows));
-    for (const RacedRate& raced : result.rates) {
-      fmt::print(" {} {}", raced.rate, raced.finished ? fmt::format("{:.4g}", raced.loss) : "failed");
-    }
-    fmt::print("\n");
+    print_race(result);
     return true;
   }
 
+  void print_race(const Race& result) const {
+    if (prints_events()) {
+      std::vector<double> rates, losses;
+      for (const RacedRate& raced : result.rates) {
+        rates.push_back(raced.rate);
+        losses.push_back(raced.loss);
+      }
+      JsonLine("rate")
+          .set("rate", *result.best)
+          .set("samples", result.samples)
+          .set("rates", rates)
+          .set("losses", losses)
+          .print();
+    }
+    if (!talks_) return;
+    print("rate {}: the smallest near the lowest validation loss after {} samples each on {} rows:", *result.best,
+          with_commas(result.samples), with_commas(result.rows));
+    for (const RacedRate& raced : result.rates) {
+      print(" {} {}", raced.rate, std::isfinite(raced.loss) ? in_short(raced.loss) : "diverged");
+    }
+    print("\n");
+  }
+
+  void resume(TableRun& run, const Checkpoint& saved) const {
+    try {
+      run.restore(saved);
+    } catch (const FileError& fault) {
+      throw FileError(fmt::format("cannot go on with {}: {}", quoted_path(options_.resume), fault.what()));
+    }
+    if (run.status() == RunStatus::running) {
+      if (talks_) print("going on after {} steps\n", with_commas(run.steps()));
+      return;
+    }
+    fmt::print(stderr, "ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
+               to_string(run.status()));
+  }
+
   void learn(TableRun& run) {
-    Progress progress("training", run.total_steps(), !talks());
-    start_ = Clock::now();
-    first_step_ = run.steps();
+    Progress progress("training", run.total_steps(), !talks_);
+    const Clock::time_point start = Clock::now();
+    const std::uint64_t first_step = run.steps();
     while (run.status() == RunStatus::running && !stop_.flag()) {
       const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.steps()); });
       if (!report) continue;
@@ -205,136 +242,152 @@ class Training {
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
       if (due && run.status() == RunStatus::running) save(run);
     }
-    seconds_ = seconds_since(start_);
+    learned_ = run.steps() - first_step;
+    seconds_ = seconds_since(start);
   }
 
   void print_epoch(const EpochReport& report) const {
-    if (options_.json) {
+    const Quality& validation = report.validation;
+    const bool measured = validation.regression || validation.classification;
+    if (prints_events()) {
       JsonLine line("epoch");
       line.set("epoch", report.epoch).set("training_loss", report.training_loss);
-      set_metrics(line, "validation", report.validation);
+      if (measured) line.set("validation_loss", validation.loss);
+      set_metrics(line, "validation", validation);
       line.set("best", report.best).print();
     }
-    if (!talks()) return;
-    fmt::print("epoch {:3}  training loss {:.4g}", report.epoch, report.training_loss);
-    if (report.validation.regression || report.validation.classification) {
-      fmt::print("  validation loss {:.4g}{}", report.validation.loss, report.best ? " *" : "");
-    }
-    fmt::print("\n");
+    if (!talks_) return;
+    print("epoch {:3}  training loss {:.4g}", report.epoch, report.training_loss);
+    if (measured) print("  validation loss {:.4g}{}", validation.loss, report.best ? " *" : "");
+    print("\n");
+    std::fflush(stdout);
   }
 
+  // What was learned is worth another try elsewhere. Whatever happens, training goes on; the exit code tells.
   void save(const TableRun& run) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
+    is_saved_ = true;
     try {
       checkpoint.write(options_.save);
     } catch (const FileError& fault) {
-      // What was learned is worth another try elsewhere.
-      const fs::path refuge = fs::temp_directory_path() / fs::path(options_.save).filename();
-      fmt::print(stderr, "ignd: {}; trying {}\n", fault.what(), quoted_path(refuge));
-      checkpoint.write(refuge);
-      options_.save = refuge;
+      const std::string refuge = free_path(fs::temp_directory_path(), fs::path(options_.save).stem());
+      save_failed_ = true;
+      try {
+        checkpoint.write(refuge);
+        fmt::print(stderr, "ignd: {}; saved {} instead\n", fault.what(), quoted_path(refuge));
+        options_.save = refuge;
+      } catch (const FileError&) {
+        is_saved_ = false;
+        fmt::print(stderr, "ignd: {}; the model is not saved\n", fault.what());
+      }
     }
-  }
-
-  static int interrupted_early() {
-    fmt::print(stderr, "ignd: interrupted before there was anything to save\n");
-    return 130;
   }
 
   int interrupted(const TableRun& run) {
     save(run);
+    if (!is_saved_) return interrupted_code;
     fmt::print(stderr,
                "ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
                with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
-    return 130;
+    return interrupted_code;
   }
 
-  std::vector<Judged> judge_all(const TableTask& task, const TableModel& model,
-                                const std::vector<std::span<const std::uint32_t>>& parts) const {
+  int finish(const TableRun& run) {
+    const bool diverged = run.status() == RunStatus::diverged;
+    if (diverged && run.kept_epoch() == 0) {
+      throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
+    }
+    const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
+    if (!learned_nothing) save(run);
+    print_result(run);
+    if (diverged) {
+      fmt::print(stderr,
+                 "ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
+                 run.epoch(), run.kept_epoch());
+    }
+    return diverged || save_failed_ ? 1 : 0;
+  }
+
+  void print_result(const TableRun& run) const {
+    const TableModel model = run.kept();
     Trace<float> trace(*model.model);
-    std::vector<std::pair<std::string, OutputOf>> predictors;
-    predictors.emplace_back("model", [&](std::span<const float> x) { return model.model->predict({x}, trace); });
-    const auto rows = [&](const RowVisitor& visit) {
-      std::vector<float> x(task.encoder().features());
-      for (const std::uint32_t row : task.split().train) {
-        const Sample<float> sample = task.sample(row, x);
-        visit(x, sample.y, task.row_weight(row));
+    std::vector<Predictor> predictors = fit_baselines(task_);
+    predictors.insert(predictors.begin(),
+                      {"model", [&](std::span<const float> x) { return model.model->predict({x}, trace); }});
+    std::vector<std::string> parts;
+    std::vector<Judged> judged;
+    for (const Predictor& predictor : predictors) judged.push_back({predictor.name, {}});
+    const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
+      if (rows.empty()) return;
+      parts.emplace_back(name);
+      for (std::size_t i = 0; i < judged.size(); ++i) {
+        judged[i].on.push_back(judge(task_, rows, predictors[i].output));
       }
     };
-    const bool classes = task.target().is_class();
-    const double constant = classes ? best_constant_for_logistic(rows) : best_constant_for_squared(rows);
-    predictors.emplace_back("best constant", [=](std::span<const float>) { return constant; });
-    const std::size_t features = task.encoder().features();
-    if (const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features)) {
-      predictors.emplace_back(classes ? "logistic regression" : "least squares", *linear);
+    measure("validation", task_.split().validation);
+    measure("test", task_.split().test);
+    if (options_.json) {
+      print_json_result(run, parts, judged);
+      return;
     }
-    std::vector<Judged> judged;
-    for (const auto& [who, output] : predictors) {
-      judged.push_back({who, {}});
-      for (const auto& part : parts) judged.back().on.push_back(judge(task, part, output));
+    if (talks_) {
+      print("{} after {} epochs, {} samples in {:.3g} s ({:.3g} samples/s); kept: epoch {}\n\n",
+            to_string(run.status()), run.epoch(), with_commas(learned_), seconds_,
+            static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
-    return judged;
+    print_table(parts, judged);
+    if (is_saved_) print("\nsaved {}\n", options_.save);
   }
 
-  int finish(const TableTask& task, TableRun& run) {
-    save(run);
-    const TableModel model = run.kept();
-    std::vector<std::string> names;
-    std::vector<std::span<const std::uint32_t>> parts;
-    const Split& split = task.split();
-    if (!split.validation.empty()) names.emplace_back("validation"), parts.emplace_back(split.validation);
-    if (!split.test.empty()) names.emplace_back("test"), parts.emplace_back(split.test);
-    const std::vector<Judged> judged = judge_all(task, model, parts);
-    const double rate_of_learning = static_cast<double>(run.steps() - first_step_) / seconds_;
-    if (options_.json) {
-      JsonLine line("result");
-      line.set("status", to_string(run.status()))
-          .set("model", options_.run.model)
-          .set("loss", task.loss())
-          .set("optimizer", options_.run.optimizer.rule + "+" + options_.run.optimizer.transform)
-          .set("rate", options_.run.rate)
-          .set("epochs", run.epoch())
-          .set("seconds", seconds_)
-          .set("samples_per_second", rate_of_learning);
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        set_metrics(line, "metrics." + names[i], judged[0].on[i]);
-        for (std::size_t k = 1; k < judged.size(); ++k) {
-          std::string who = judged[k].who;
-          std::ranges::replace(who, ' ', '_');
-          set_metrics(line, "baselines." + who + "." + names[i], judged[k].on[i]);
-        }
+  void print_json_result(const TableRun& run, const std::vector<std::string>& parts,
+                         const std::vector<Judged>& judged) const {
+    JsonLine line("result");
+    line.set("status", to_string(run.status()))
+        .set("model", options_.run.model)
+        .set("loss", task_.loss())
+        .set("optimizer", optimizer_name(options_))
+        .set("rate", options_.run.rate)
+        .set("epochs", run.epoch())
+        .set("kept_epoch", run.kept_epoch())
+        .set("seconds", seconds_)
+        .set("samples_per_second", static_cast<double>(learned_) / seconds_);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      set_metrics(line, "metrics." + parts[part], judged[0].on[part]);
+      for (std::size_t i = 1; i < judged.size(); ++i) {
+        std::string key = judged[i].name;
+        std::ranges::replace(key, ' ', '_');
+        set_metrics(line, "baselines." + key + "." + parts[part], judged[i].on[part]);
       }
-      line.set("saved", options_.save).print();
-    } else {
-      if (!options_.quiet) {
-        fmt::print("{} after {} epochs, {} samples in {:.3g} s ({:.3g} samples/s); kept: the {} iterate\n",
-                   to_string(run.status()), run.epoch(), with_commas(run.steps() - first_step_), seconds_,
-                   rate_of_learning, options_.run.keep_last || split.validation.empty() ? "last" : "best");
-      }
-      print_table(names, judged);
-      fmt::print("\nsaved {}\n", options_.save);
     }
-    if (run.status() != RunStatus::diverged) return 0;
-    fmt::print(stderr, "ignd: the run diverged: a number was no longer finite or the loss exploded; lower --lr\n");
-    return 1;
+    if (is_saved_) line.set("saved", options_.save);
+    line.print();
   }
 
   TrainOptions options_;
+  bool talks_;
+  TableTask task_;
   StopSignal stop_;
-  Clock::time_point start_;
+  std::uint64_t learned_ = 0;  // samples, since the run began or was resumed
   double seconds_ = 0;
-  std::uint64_t first_step_ = 0;
+  bool is_saved_ = false;
+  bool save_failed_ = false;  // at the place that was asked for
 };
 
 }  // namespace
 
-int train(TrainOptions options) {
-  if (options.stream) return train_stream(stream_options(options));
-  if (options.data.empty()) throw InvalidArgument("name the file to train on");
-  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
-  return Training(std::move(options)).run();
+int train(TrainOptions given) {
+  if (given.stream) return train_stream(stream_options(given));
+  const TrainOptions options = checked(std::move(given));
+  std::optional<Checkpoint> saved;
+  if (!options.resume.empty()) saved = saved_run(options.resume);
+  const Table table = options.data.read();
+  try {
+    return Training(options, table).run(saved);
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", options.data.name(), fault.what()));
+  }
 }
 
 }  // namespace ignd::cli

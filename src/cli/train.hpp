@@ -1,26 +1,23 @@
 #pragma once
 
+#include "cli/data_file.hpp"
 #include "train/table_run.hpp"
 #include "train/table_task.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace ignd::cli {
 
 struct TrainOptions {
-  std::string data;
-  std::string format;  // empty: by looking at it
-  std::string delimiter;
-  std::string header;
+  DataFile data;
   TaskOptions task;
-  RunOptions run;
-  std::string optimizer;  // a name, or
-  std::string rule, transform;
-  std::string schedule;  // these three empty: what the table or the stream has as its own
+  RunOptions run;               // its optimizer, schedule, rate and seed come from here:
+  std::string optimizer;        // a name, or
+  std::string rule, transform;  // a pair
+  std::string schedule;         // these empty: what the table or the stream has as its own
   std::string rate = "auto";
-  std::string save;
+  std::string save;  // empty: a name that is free
   std::uint64_t save_every = 0;
   std::string resume;
   bool json = false;

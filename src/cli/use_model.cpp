@@ -1,6 +1,7 @@
 #include "cli/use_model.hpp"
 
 #include "cli/json_line.hpp"
+#include "cli/output.hpp"
 #include "cli/report.hpp"
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
@@ -8,76 +9,82 @@
 #include "ignd/error.hpp"
 #include "train/table_model.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <iterator>
-#include <thread>
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
-TableModel load(const UseOptions& options) {
+TableModel load(const std::string& path, const Checkpoint& checkpoint) {
   try {
-    return TableModel::load(Checkpoint::read(options.model));
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{}: {}", quoted_path(options.model), fault.what()));
+    return TableModel::load(checkpoint);
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("{} cannot be used: {}", quoted_path(path), fault.what()));
   }
 }
 
-Table read(const UseOptions& options, const TableModel& model) {
-  TableOptions table{.dialect = {}, .threads = std::max(1U, std::min(2U, std::thread::hardware_concurrency()))};
-  if (!options.delimiter.empty()) table.dialect.delimiter = options.delimiter == "tab" ? '\t' : options.delimiter[0];
-  if (!options.header.empty()) table.dialect.header = options.header == "yes";
-  table.texts = model.encoder.text_columns();
-  if (model.target.text) table.texts.push_back(model.target.name);
-  return Table::read_csv(options.data, table);
+// Columns that the model knows as texts are texts, even if here they hold nothing but numbers.
+Table read(const DataFile& data, const TableModel& model) {
+  std::vector<std::string> texts = model.encoder.text_columns();
+  if (model.target.text) texts.push_back(model.target.name);
+  return data.read(texts);
 }
 
-std::string columns_line(const ColumnCode& code) {
-  constexpr const char* forms[] = {"dropped", "scaled", "one-hot", "hashed"};
-  return fmt::format("{:<24} {:<8} {:<8} {} features", code.name, code.kind == ColumnKind::number ? "number" : "text",
-                     forms[static_cast<std::size_t>(code.form)], code.features());
+// Runs `use` on the data; what it finds wrong is wrong with the file.
+template <class Use>
+auto blaming(const DataFile& data, Use use) -> decltype(use()) {
+  try {
+    return use();
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", data.name(), fault.what()));
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("{} does not fit the model: {}", data.name(), fault.what()));
+  }
+}
+
+// As a field of comma-separated values.
+std::string as_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
 }
 
 }  // namespace
 
 int predict(const UseOptions& options) {
-  const TableModel model = load(options);
-  const Table table = read(options, model);
-  const auto at = model.encoder.match(table);
+  const TableModel model = load(options.model, Checkpoint::read(options.model));
+  const bool to_file = !options.output.empty();
+  if (to_file) check_can_save(options.output, options.data);
+  const Table table = read(options.data, model);
+  const auto at = blaming(options.data, [&] { return model.encoder.match(table); });
+  std::vector<std::string> classes;
+  for (const std::string& name : model.target.classes) classes.push_back(as_field(name));
   Trace<float> trace(*model.model);
   std::vector<float> x(model.encoder.features());
-  const bool classes = model.target.is_class();
-  std::string out = classes ? "row,prediction,probability\n" : "row,prediction\n";
   std::size_t unknown = 0;
-  constexpr std::size_t flush_at = std::size_t{1} << 16;
-  const bool to_file = !options.output.empty();
+  std::string out = classes.empty() ? "row,prediction\n" : "row,prediction,probability\n";
+  constexpr std::size_t enough = std::size_t{1} << 16;
   for (std::size_t row = 0; row < table.size(); ++row) {
     unknown += model.encoder.encode(table[row], at, x);
-    const double value = model.prediction(model.model->predict({x}, trace));
-    if (classes) {
-      const std::string& name = model.target.classes[value >= 0.5 ? 1 : 0];
-      const bool plain = name.find_first_of(",\"\n\r") == std::string::npos;
-      std::string quoted = name;
-      if (!plain) {
-        quoted = "\"";
-        for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-        quoted += '"';
-      }
-      fmt::format_to(std::back_inserter(out), "{},{},{:.9g}\n", row + 1, quoted, value);
+    const double output = model.model->predict({x}, trace);
+    const double prediction = model.prediction(output);
+    if (classes.empty()) {
+      fmt::format_to(std::back_inserter(out), "{},{:.9g}\n", row + 1, prediction);
     } else {
-      fmt::format_to(std::back_inserter(out), "{},{:.9g}\n", row + 1, value);
+      fmt::format_to(std::back_inserter(out), "{},{},{:.9g}\n", row + 1, classes[output >= 0 ? 1 : 0], prediction);
     }
-    if (to_file || out.size() < flush_at) continue;
-    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size()) return 1;  // nobody reads any more
+    if (to_file || out.size() < enough) continue;
+    print("{}", out);
+    if (std::ferror(stdout) != 0) return 0;  // which main.cpp turns into a failure
     out.clear();
   }
   if (to_file) {
     write_file_atomically(options.output, out);
   } else {
-    std::fwrite(out.data(), 1, out.size(), stdout);
+    print("{}", out);
   }
   if (unknown > 0) {
     fmt::print(stderr, "ignd: {} values were texts that training did not have; they count as none of the known ones\n",
@@ -87,12 +94,14 @@ int predict(const UseOptions& options) {
 }
 
 int evaluate(const UseOptions& options) {
-  const TableModel model = load(options);
-  const Table table = read(options, model);
-  const TableTask task(table, model.encoder, model.target, model.loss);
-  Trace<float> trace(*model.model);
-  const Quality quality =
-      judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+  const TableModel model = load(options.model, Checkpoint::read(options.model));
+  const Table table = read(options.data, model);
+  const Quality quality = blaming(options.data, [&] {
+    const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
+    Trace<float> trace(*model.model);
+    return judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+  });
+  if (!quality.regression && !quality.classification) throw Error("the model's predictions are not all finite numbers");
   if (options.json) {
     JsonLine line("result");
     line.set("rows", std::uint64_t{table.size()}).set("loss", model.loss);
@@ -106,37 +115,30 @@ int evaluate(const UseOptions& options) {
 
 int inspect(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
-  if (!checkpoint.has("kind"))
-    throw FileError(fmt::format("{} is not a model of this tool", quoted_path(options.model)));
-  const TableModel model = TableModel::load(checkpoint);
-  const std::string status = checkpoint.has("run.status") ? checkpoint.text("run.status") : "unknown";
+  const TableModel model = load(options.model, checkpoint);
+  const Target& target = model.target;
   if (options.json) {
     JsonLine("model")
         .set("kind", checkpoint.text("kind"))
         .set("model", model.model->spec())
         .set("weights", std::uint64_t{model.model->parameters().size()})
         .set("loss", model.loss)
-        .set("target", model.target.name)
+        .set("target", target.name)
         .set("features", std::uint64_t{model.encoder.features()})
         .set("rule", checkpoint.text("rule"))
         .set("transform", checkpoint.text("transform"))
         .set("schedule", checkpoint.text("schedule"))
         .set("steps", checkpoint.number("steps"))
-        .set("status", status)
+        .set("status", checkpoint.text("run.status"))
         .print();
     return 0;
   }
-  fmt::print("{} ({} weights), loss {}, {}\n", model.model->spec(), with_commas(model.model->parameters().size()),
-             model.loss, status);
-  fmt::print("rule {}, transform {}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
-             checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
-  if (model.target.is_class()) {
-    fmt::print("target {}: {} or {}\n", model.target.name, model.target.classes[0], model.target.classes[1]);
-  } else {
-    fmt::print("target {}: number, mean {:.6g}, deviation {:.6g}\n", model.target.name, model.target.mean,
-               model.target.deviation);
-  }
-  for (const ColumnCode& code : model.encoder.columns()) fmt::print("  {}\n", columns_line(code));
+  print("{} ({} weights), loss {}, {}\n", model.model->spec(), with_commas(model.model->parameters().size()),
+        model.loss, checkpoint.text("run.status"));
+  print("rule {}, transform {}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
+        checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
+  print("target {}: {}\n", target.name, describe(target));
+  for (const ColumnCode& code : model.encoder.columns()) print("  {:<20} {}\n", code.name, describe(code));
   return 0;
 }
 

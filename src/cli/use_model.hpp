@@ -1,16 +1,18 @@
 #pragma once
 
+#include "cli/data_file.hpp"
+
+#include <optional>
 #include <string>
 
-// The commands that use a trained model.
+// The commands that use a trained model. They return the exit code.
 namespace ignd::cli {
 
 struct UseOptions {
   std::string model;
-  std::string data;
-  std::string output;  // of predictions; empty: the standard output
-  std::string delimiter;
-  std::string header;
+  DataFile data;
+  std::string output;                 // of predictions; empty: the standard output
+  std::optional<std::string> weight;  // of an evaluation: a column of importance weights
   bool json = false;
 };
 

@@ -9,9 +9,6 @@
 namespace ignd {
 namespace {
 
-// The predictions of a collapsed run do not differ: all its units are dead.
-constexpr double collapsed = 1e-6;
-
 // A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
 constexpr double near = 1.05;
 
@@ -25,9 +22,25 @@ RacedRate try_rate(const TableTask& task, RunOptions options, double rate, const
   }
   if (run.status() != RunStatus::finished || !last) return result;
   result.loss = last->validation.loss;
-  // Compared in the units of the target, as the quality is; for classes in logits.
-  result.finished = std::isfinite(result.loss) && last->validation.deviation > collapsed * task.target().deviation;
+  // Dead units leave one prediction for all rows.
+  constexpr double same = 1e-6;
+  result.collapsed = last->validation.deviation <= same * task.target().deviation;
   return result;
+}
+
+// The smallest of the rates near the lowest loss; among those that collapsed only if all did.
+std::optional<double> choose(const std::vector<RacedRate>& rates) {
+  for (const bool collapsed : {false, true}) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const RacedRate& raced : rates) {
+      if (raced.collapsed == collapsed) lowest = std::min(lowest, raced.loss);
+    }
+    if (!std::isfinite(lowest)) continue;
+    for (const RacedRate& raced : rates) {
+      if (raced.collapsed == collapsed && raced.loss <= near * lowest) return raced.rate;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,21 +62,16 @@ Race race(const TableTask& task, const RunOptions& options, std::uint64_t sample
     split.validation.assign(rows.end() - static_cast<std::ptrdiff_t>(held_back), rows.end());
     rows.resize(std::max<std::size_t>(1, rows.size() - held_back));
   }
-  if (rows.size() > samples) rows.resize(samples);
+  rows.resize(std::clamp<std::size_t>(samples, 1, rows.size()));
   RunOptions short_run = options;
   short_run.keep_last = true;
   short_run.epochs = std::clamp<std::uint64_t>(samples / rows.size(), 1, std::max<std::uint64_t>(options.epochs, 1));
   Race result{.rates = {}, .rows = rows.size(), .samples = short_run.epochs * rows.size(), .best = {}};
   const TableTask part = task.with_split(std::move(split));
-  double lowest = std::numeric_limits<double>::infinity();
   for (const double rate : race_rates(options.optimizer)) {
     result.rates.push_back(try_rate(part, short_run, rate, stop));
-    if (result.rates.back().finished) lowest = std::min(lowest, result.rates.back().loss);
   }
-  if (stop) return result;
-  const auto good = std::ranges::find_if(
-      result.rates, [&](const RacedRate& raced) { return raced.finished && raced.loss <= near * lowest; });
-  if (good != result.rates.end()) result.best = good->rate;
+  if (!stop) result.best = choose(result.rates);
   return result;
 }
 

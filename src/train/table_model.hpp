@@ -21,9 +21,10 @@ struct TableModel {
   std::string loss;
   std::unique_ptr<Model<float>> model;
 
-  // The meaning of an output: a number in the target's units, or for classes the probability of the positive one.
+  // What an output means: a number in the target's units, or for classes the probability of the positive one.
   double prediction(double output) const;
 
+  // Loading throws FileError for a checkpoint that holds no such model, or one that does not fit together.
   void save(Checkpoint& checkpoint) const;
   static TableModel load(const Checkpoint& checkpoint);
 };

@@ -1,34 +1,79 @@
 #include "train/table_run.hpp"
 
+#include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 namespace ignd {
 namespace {
 
 constexpr std::size_t samples_at_a_time = 64;
-constexpr double divergence = 1000;  // times the loss of the best constant
 
-// A schedule's name or spec, completed by the rate and the length of the run.
-Schedule make_schedule(const RunOptions& options, std::uint64_t steps) {
-  const std::string& text = options.schedule;
-  const std::size_t colon = text.find(':');
-  std::string spec = fmt::format("{}:rate={}", text.substr(0, colon), options.rate);
-  if (text.starts_with("cosine") && text.find("steps=") == std::string::npos) {
-    spec += fmt::format(",steps={}", std::max<std::uint64_t>(steps, 1));
+// Of the table a run learns from: that of another one is different.
+std::uint64_t fingerprint(const Table& table) {
+  std::uint64_t hash = table.size();
+  for (const Column& column : table.columns()) {
+    hash = XXH3_64bits_withSeed(column.name.data(), column.name.size(), hash);
   }
-  if (colon != std::string::npos) spec += "," + text.substr(colon + 1);
-  return Schedule::parse(spec);
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    hash = XXH3_64bits_withSeed(table[row].data(), table[row].size_bytes(), hash);
+  }
+  return hash;
+}
+
+// The options a run depends on, as the user writes them, besides those that the trainer compares itself.
+std::vector<std::pair<std::string, std::string>> describe(const TaskOptions& task, const RunOptions& run) {
+  return {{"target", task.target},
+          {"weight", task.weight.value_or("")},
+          {"class-weight", task.balanced ? "balanced" : ""},
+          {"split-by", task.split_by.value_or("")},
+          {"split-time", task.split_time.value_or("")},
+          {"validation", format_number(task.validation)},
+          {"test", format_number(task.test)},
+          {"split-seed", std::to_string(task.seed)},
+          {"seed", std::to_string(run.seed)},
+          {"epochs", std::to_string(run.epochs)},
+          {"patience", std::to_string(run.patience)},
+          {"last", run.keep_last ? "yes" : "no"}};
+}
+
+std::string option_entry(const std::string& name) { return "run.option." + name; }
+
+RunStatus status_of(const std::string& name) {
+  for (const RunStatus known :
+       {RunStatus::running, RunStatus::finished, RunStatus::stopped_early, RunStatus::diverged}) {
+    if (name == to_string(known)) return known;
+  }
+  throw FileError(fmt::format("the run has an unknown status {}", in_quotes(name)));
 }
 
 }  // namespace
+
+Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  const std::string options = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (options.find("rate=") != std::string::npos) {
+    throw InvalidArgument(fmt::format("the schedule {} has a rate of its own; give the rate as such", in_quotes(text)));
+  }
+  if (!name.empty() && std::string_view("0123456789.+-").find(name[0]) != std::string_view::npos) {
+    throw InvalidArgument(fmt::format("there is no schedule {}; give the rate as such", in_quotes(text)));
+  }
+  std::string spec = fmt::format("{}:rate={}", name, rate);
+  if (name == "cosine" && options.find("steps=") == std::string::npos) {
+    spec += fmt::format(",steps={}", std::max<std::uint64_t>(steps, 1));
+  }
+  if (colon != std::string::npos) spec += "," + options;
+  return Schedule::parse(spec);
+}
 
 const char* to_string(RunStatus status) {
   switch (status) {
@@ -50,15 +95,17 @@ TableRun::TableRun(const TableTask& task, RunOptions options)
       model_(make_model<float>(model_spec(options_.model, task.encoder().features()), options_.seed)),
       features_(samples_at_a_time * task.encoder().features()),
       infos_(samples_at_a_time) {
-  trainer_ =
-      std::make_unique<Trainer<float>>(*model_, TrainerOptions{.loss = make_loss(task.loss()),
-                                                               .optimizer = options_.optimizer,
-                                                               .schedule = make_schedule(options_, total_steps()),
-                                                               .l2 = options_.l2});
+  trainer_ = std::make_unique<Trainer<float>>(
+      *model_, TrainerOptions{.loss = make_loss(task.loss()),
+                              .optimizer = options_.optimizer,
+                              .schedule = run_schedule(options_.schedule, options_.rate, total_steps()),
+                              .l2 = options_.l2});
   const auto& judged = task.split().validation.empty() ? task.split().train : task.split().validation;
-  constant_loss_ = judge(task, judged, [](std::span<const float>) { return 0.0; }).loss;
-  keep();
-  best_loss_ = std::numeric_limits<double>::infinity();
+  const double constant_loss = judge(task, judged, [](std::span<const float>) { return 0.0; }).loss;
+  // Targets are scaled, so that a constant costs about 1; the rows may be few, and fit the constant by chance.
+  constexpr double divergence = 1000;
+  largest_loss_ = divergence * (constant_loss + 1);
+  keep(*model_);
   if (options_.epochs == 0) status_ = RunStatus::finished;
   start_epoch();
 }
@@ -86,9 +133,8 @@ void TableRun::learn_some() {
   if (trainer_->status() != StepStatus::learned) status_ = RunStatus::diverged;
 }
 
-void TableRun::keep() {
-  const auto now = trainer_->snapshot();
-  best_weights_.assign(now->parameters().begin(), now->parameters().end());
+void TableRun::keep(const Model<float>& now) {
+  best_weights_.assign(now.parameters().begin(), now.parameters().end());
   best_epoch_ = epoch_;
 }
 
@@ -96,19 +142,21 @@ EpochReport TableRun::finish_epoch() {
   ++epoch_;
   EpochReport report{.epoch = epoch_, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
   const auto now = trainer_->snapshot();
-  Trace<float> trace(*now);
-  const auto output = [&](std::span<const float> x) { return now->predict({x}, trace); };
-  if (!task_.split().validation.empty()) report.validation = judge(task_, task_.split().validation, output);
-  const double loss = report.validation.loss;
-  if (!(loss <= divergence * constant_loss_)) {
+  double loss = report.training_loss;
+  if (!task_.split().validation.empty()) {
+    Trace<float> trace(*now);
+    report.validation =
+        judge(task_, task_.split().validation, [&](std::span<const float> x) { return now->predict({x}, trace); });
+    loss = report.validation.loss;
+  }
+  if (!(loss <= largest_loss_)) {
     status_ = RunStatus::diverged;
     return report;
   }
   report.best = !keeps_best() || loss < best_loss_;
   if (report.best) {
     best_loss_ = loss;
-    best_epoch_ = epoch_;
-    best_weights_.assign(now->parameters().begin(), now->parameters().end());
+    keep(*now);
   }
   if (epoch_ >= options_.epochs) {
     status_ = RunStatus::finished;
@@ -139,37 +187,45 @@ TableModel TableRun::kept() const {
 void TableRun::save(Checkpoint& checkpoint) const {
   kept().save(checkpoint);
   trainer_->save(checkpoint);
+  for (const auto& [name, value] : describe(task_.options(), options_)) checkpoint.set(option_entry(name), value);
+  checkpoint.set("run.data", fingerprint(task_.table()));
   checkpoint.set("run.status", std::string(to_string(status_)));
-  const std::uint64_t counts[] = {epoch_, position_, best_epoch_, task_.split().train.size(), task_.table().size()};
+  const std::uint64_t counts[] = {epoch_, position_, best_epoch_};
   checkpoint.set("run.counts", std::span<const std::uint64_t>(counts));
   const double sums[] = {epoch_loss_, epoch_weight_, best_loss_};
   checkpoint.set("run.sums", std::span<const double>(sums));
 }
 
+void TableRun::check_same_run(const Checkpoint& checkpoint) const {
+  std::vector<std::string> differences;
+  for (const auto& [name, here] : describe(task_.options(), options_)) {
+    const std::string& there = checkpoint.text(option_entry(name));
+    if (there != here)
+      differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
+  }
+  if (!differences.empty()) throw FileError("the saved run had other options: " + list_faults(differences));
+  if (checkpoint.number("run.data") != fingerprint(task_.table())) {
+    throw FileError("the saved run had other data than this");
+  }
+}
+
 void TableRun::restore(const Checkpoint& checkpoint) {
-  const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 5);
-  if (counts[3] != task_.split().train.size() || counts[4] != task_.table().size()) {
-    throw FileError(fmt::format("the run was saved with {} rows of which {} are for training; here are {} and {}",
-                                counts[4], counts[3], task_.table().size(), task_.split().train.size()));
-  }
+  check_same_run(checkpoint);
   const TableModel kept = TableModel::load(checkpoint);
-  if (kept.encoder.features() != task_.encoder().features()) {
-    throw FileError("the run was saved with other columns than the data has");
-  }
+  const RunStatus status = status_of(checkpoint.text("run.status"));
+  const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 3);
   const auto& sums = checkpoint.array<double>("run.sums", 3);
+  if (counts[1] > order_.size()) throw FileError("the saved run is further in its epoch than there are rows");
   trainer_->restore(checkpoint);
   epoch_ = counts[0];
-  if (status_ == RunStatus::running) start_epoch();
+  start_epoch();
   position_ = counts[1];
   best_epoch_ = counts[2];
   epoch_loss_ = sums[0];
   epoch_weight_ = sums[1];
   best_loss_ = sums[2];
   best_weights_.assign(kept.model->parameters().begin(), kept.model->parameters().end());
-  const std::string& status = checkpoint.text("run.status");
-  for (const RunStatus known : {RunStatus::finished, RunStatus::stopped_early, RunStatus::diverged}) {
-    if (status == to_string(known)) status_ = known;
-  }
+  status_ = status;
 }
 
 }  // namespace ignd

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,19 +21,23 @@ struct RunOptions {
   std::string model = "mlp:32,64,32";
   Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
-  std::string schedule = "cosine";  // or constant, or robbins-monro; with options, as Schedule::parse takes them
+  std::string schedule = "cosine";  // as run_schedule takes it
   std::uint64_t epochs = 20;
   std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
-  bool keep_last = false;      // the last iterate instead of the best
+  bool keep_last = false;       // the last iterate instead of the best
   double l2 = 0;
   std::uint64_t seed = 1;
 };
+
+// "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
+// cosine, the length of the run. Throws InvalidArgument.
+Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
 
 enum class RunStatus {
   running,
   finished,       // all epochs
   stopped_early,  // the validation loss no longer got better
-  diverged,       // a number is no longer finite, or the loss a thousand times that of the best constant
+  diverged,       // a number is no longer finite, or the loss a thousand times that of a constant
 };
 
 const char* to_string(RunStatus status);
@@ -48,6 +53,7 @@ struct EpochReport {
 // restored at any moment, it ends with the same bits.
 class TableRun {
  public:
+  // The task must outlive the run. Throws InvalidArgument.
   TableRun(const TableTask& task, RunOptions options);
 
   RunStatus status() const { return status_; }
@@ -60,11 +66,12 @@ class TableRun {
   // `progress` is called.
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress);
 
-  // The iterate that is kept: the best so far, or the last.
+  // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
   TableModel kept() const;
-  double kept_loss() const { return best_loss_; }
+  std::uint64_t kept_epoch() const { return best_epoch_; }
 
-  // Besides the kept model, everything to go on from here.
+  // Besides the kept model, everything to go on from here. Restoring throws FileError, and changes nothing, if the
+  // run had other options or other data.
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
@@ -72,7 +79,8 @@ class TableRun {
   void start_epoch();
   void learn_some();
   EpochReport finish_epoch();
-  void keep();
+  void keep(const Model<float>& now);
+  void check_same_run(const Checkpoint& checkpoint) const;
   bool keeps_best() const { return !options_.keep_last && !task_.split().validation.empty(); }
 
   const TableTask& task_;
@@ -88,7 +96,7 @@ class TableRun {
   double best_loss_ = std::numeric_limits<double>::infinity();
   std::uint64_t best_epoch_ = 0;
   std::vector<float> best_weights_;
-  double constant_loss_ = 0;  // of the best constant, on the validation rows
+  double largest_loss_ = 0;  // beyond which it has diverged
 
   // Room for some samples at a time.
   std::vector<float> features_;

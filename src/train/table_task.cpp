@@ -20,25 +20,31 @@ std::optional<std::size_t> find_optional(const Table& table, const std::optional
 }
 
 void check_weights(const Table& table, std::size_t column) {
-  const std::string& name = table.columns()[column].name;
+  const std::string name = in_quotes(table.columns()[column].name);
   if (table.columns()[column].kind == ColumnKind::text) {
-    throw InvalidArgument(fmt::format("the weight column {} holds texts", in_quotes(name)));
+    throw InvalidArgument(fmt::format("the weight column {} holds texts", name));
   }
   for (std::size_t row = 0; row < table.size(); ++row) {
     const double weight = table[row][column];
     if (weight >= 0 && weight <= largest_weight) continue;
-    throw InvalidArgument(fmt::format("row {}: the weight {} is {}, but must be between 0 and {}", row + 1,
-                                      in_quotes(name), weight, largest_weight));
+    throw BadSample(fmt::format("row {}: the weight {} is {}, but must be between 0 and {}", row + 1, name, weight,
+                                largest_weight));
   }
 }
 
+// Equal values have equal keys, which their bits alone would not give.
+std::uint64_t group_key(double value) {
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
+  return std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+}
+
 Split split_rows(const Table& table, const TaskOptions& options) {
-  const auto fractions = SplitFractions{options.validation, options.test};
+  const SplitFractions fractions{options.validation, options.test};
   if (options.split_by && options.split_time) throw InvalidArgument("split by groups or by time, not by both");
   if (options.split_by) {
     const std::size_t column = table.find(*options.split_by);
     std::vector<std::uint64_t> keys(table.size());
-    for (std::size_t row = 0; row < table.size(); ++row) keys[row] = std::bit_cast<std::uint64_t>(table[row][column]);
+    for (std::size_t row = 0; row < table.size(); ++row) keys[row] = group_key(table[row][column]);
     return split_by_group(keys, fractions, options.seed);
   }
   if (options.split_time) {
@@ -66,44 +72,83 @@ double deviation_of(std::span<const double> values) {
 
 TableTask::TableTask(const Table& table, const TaskOptions& options)
     : table_(table),
+      options_(options),
       target_column_(table.find(options.target)),
       weight_column_(find_optional(table, options.weight)),
       split_(split_rows(table, options)) {
   if (weight_column_) check_weights(table, *weight_column_);
   target_ = fit_target(table, target_column_, split_.train, options.loss);
   loss_ = !options.loss.empty() ? options.loss : target_.is_class() ? "logistic" : "squared";
-  std::vector<std::size_t> columns;
-  const auto group = find_optional(table, options.split_by);
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    // A group says nothing about rows of other groups; the time, like any number, may.
-    if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
-  }
-  encoder_ = Encoder::fit(table, columns, split_.train);
-  if (encoder_.features() == 0) {
-    throw InvalidArgument(fmt::format("there is no column besides the target {} that differs from row to row",
-                                      in_quotes(options.target)));
-  }
-  at_ = encoder_.match(table);
-  if (!options.balanced) return;
-  if (!target_.is_class()) throw InvalidArgument("balanced class weights need a target of two classes");
-  std::array<double, 2> count{};
-  for (const std::uint32_t row : split_.train) count[target_in_units(row) > 0 ? 1 : 0] += 1;
-  for (std::size_t k = 0; k < 2; ++k) {
-    if (count[k] == 0) throw InvalidArgument("the training rows have one class only");
-    class_weight_[k] = (count[0] + count[1]) / (2 * count[k]);
-  }
+  fit_encoder();
+  if (options.balanced) balance_classes();
+  check_samples();
 }
 
-TableTask::TableTask(const Table& table, Encoder encoder, Target target, std::string loss)
+TableTask::TableTask(const Table& table, Encoder encoder, Target target, std::string loss,
+                     const std::optional<std::string>& weight)
     : table_(table),
       encoder_(std::move(encoder)),
       at_(encoder_.match(table)),
       target_(std::move(target)),
       target_column_(table.find(target_.name)),
+      weight_column_(find_optional(table, weight)),
       loss_(std::move(loss)) {
+  if (weight_column_) check_weights(table, *weight_column_);
+  check_target(table, target_column_, target_);
   split_.test.resize(table.size());
   std::iota(split_.test.begin(), split_.test.end(), 0U);
-  check_target(table, target_column_, target_);
+  check_samples();
+}
+
+void TableTask::fit_encoder() {
+  std::vector<std::size_t> columns;
+  const auto group = find_optional(table_, options_.split_by);
+  for (std::size_t c = 0; c < table_.columns().size(); ++c) {
+    // A group says nothing about rows of other groups; the time, like any number, may.
+    if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
+  }
+  encoder_ = Encoder::fit(table_, columns, split_.train);
+  if (encoder_.features() == 0) {
+    throw InvalidArgument(
+        fmt::format("there is no column besides the target {} that differs from row to row", in_quotes(target_.name)));
+  }
+  at_ = encoder_.match(table_);
+}
+
+void TableTask::balance_classes() {
+  if (!target_.is_class()) throw InvalidArgument("balanced class weights need a target of two classes");
+  std::array<double, 2> sum{};
+  for (const std::uint32_t row : split_.train) sum[target_in_units(row) > 0 ? 1 : 0] += row_weight(row);
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (sum[k] == 0) throw InvalidArgument("balanced class weights need training rows of both classes");
+    class_weight_[k] = (sum[0] + sum[1]) / (2 * sum[k]);
+  }
+}
+
+// Whatever training would stumble over is found before it starts.
+void TableTask::check_samples() const {
+  const auto loss = make_loss(loss_);
+  for (const auto* part : {&split_.train, &split_.validation, &split_.test}) {
+    double sum = 0;
+    for (const std::uint32_t row : *part) {
+      const double y = target_.learned(table_[row][target_column_]);
+      const double weight = sample_weight(row, y);
+      sum += weight;
+      try {
+        loss->check_target(y);
+      } catch (const BadSample& fault) {
+        throw BadSample(fmt::format("row {}: {}", row + 1, fault.what()));
+      }
+      if (weight <= largest_weight) continue;
+      throw BadSample(fmt::format("row {}: its weight in its class is {}, but must not exceed {}", row + 1, weight,
+                                  largest_weight));
+    }
+    if (!part->empty() && sum == 0) {
+      throw BadSample(fmt::format("the weights of all {} rows are 0", part == &split_.train        ? "training"
+                                                                      : part == &split_.validation ? "validation"
+                                                                                                   : "test"));
+    }
+  }
 }
 
 TableTask TableTask::with_split(Split split) const {
@@ -116,9 +161,7 @@ Sample<float> TableTask::sample(std::uint32_t row, std::span<float> x) const {
   const std::span<const double> values = table_[row];
   encoder_.encode(values, at_, x);
   const double y = target_.learned(values[target_column_]);
-  double weight = row_weight(row);
-  if (target_.is_class()) weight *= class_weight_[y > 0 ? 1 : 0];
-  return {.x = {x}, .y = y, .weight = weight};
+  return {.x = {x}, .y = y, .weight = sample_weight(row, y)};
 }
 
 double TableTask::target_in_units(std::uint32_t row) const {
@@ -128,30 +171,30 @@ double TableTask::target_in_units(std::uint32_t row) const {
 
 double TableTask::row_weight(std::uint32_t row) const { return weight_column_ ? table_[row][*weight_column_] : 1; }
 
+double TableTask::sample_weight(std::uint32_t row, double y) const {
+  return row_weight(row) * (target_.is_class() ? class_weight_[y > 0 ? 1 : 0] : 1);
+}
+
 Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
   const auto loss = make_loss(task.loss());
   const Target& target = task.target();
   std::vector<float> x(task.encoder().features());
-  std::vector<double> truth;
-  std::vector<double> predicted;
-  std::vector<double> weights;
+  std::vector<double> truth, predicted, weights;
   double sum = 0;
   double total = 0;
   for (const std::uint32_t row : rows) {
     const Sample<float> sample = task.sample(row, x);
     const double f = output(x);
-    if (!std::isfinite(f))
-      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
-    const double weight = task.row_weight(row);
-    sum += weight * loss->at(sample.y, f).value;
-    total += weight;
     truth.push_back(task.target_in_units(row));
-    predicted.push_back(target.is_class() ? f : target.in_units(task.loss().starts_with("poisson") ? std::exp(f) : f));
-    weights.push_back(weight);
+    predicted.push_back(target.is_class() ? f : target.in_units(f));
+    weights.push_back(task.row_weight(row));
+    sum += sample.weight * loss->at(sample.y, f).value;
+    total += sample.weight;
+    if (!std::isfinite(predicted.back()) || !std::isfinite(sum)) {
+      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
+    }
   }
-  Quality quality;
-  quality.loss = sum / total;
-  quality.deviation = deviation_of(predicted);
+  Quality quality{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
   if (target.is_class()) {
     quality.classification = classification_metrics(truth, predicted, weights);
   } else {

@@ -19,11 +19,11 @@ namespace ignd {
 // What is to be learned from which rows and columns of a table.
 struct TaskOptions {
   std::string target;
-  std::string loss;                   // empty: by the target's kind
-  std::optional<std::string> weight;  // a column of importance weights
-  bool balanced = false;              // both classes weigh the same
-  std::optional<std::string> split_by;
-  std::optional<std::string> split_time;
+  std::string loss = {};                   // empty: by the target's kind
+  std::optional<std::string> weight = {};  // a column of importance weights
+  bool balanced = false;                   // both classes weigh the same
+  std::optional<std::string> split_by = {};
+  std::optional<std::string> split_time = {};
   double validation = 0.1;
   double test = 0.1;
   std::uint64_t seed = 1;
@@ -32,16 +32,19 @@ struct TaskOptions {
 // A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.
 class TableTask {
  public:
+  // Throws InvalidArgument for options that cannot be used, and BadSample, with the row, for values that cannot.
   TableTask(const Table& table, const TaskOptions& options);
-  // The rows of a table, to be judged by a model that was trained on another.
-  TableTask(const Table& table, Encoder encoder, Target target, std::string loss);
+  // All rows of a table as test rows for a model that was trained on another.
+  TableTask(const Table& table, Encoder encoder, Target target, std::string loss,
+            const std::optional<std::string>& weight = {});
 
   const Table& table() const { return table_; }
+  const TaskOptions& options() const { return options_; }
   const Encoder& encoder() const { return encoder_; }
   const Target& target() const { return target_; }
   const std::string& loss() const { return loss_; }
   const Split& split() const { return split_; }
-  // The same with other rows to train on and to judge by.
+  // The same task with other rows to train on and to judge by.
   TableTask with_split(Split split) const;
 
   // Features go to `x`, which has room for encoder().features(); the sample is a view of it.
@@ -52,7 +55,13 @@ class TableTask {
   double row_weight(std::uint32_t row) const;  // of the weight column; 1 without one
 
  private:
+  double sample_weight(std::uint32_t row, double y) const;  // with that of its class
+  void fit_encoder();
+  void balance_classes();
+  void check_samples() const;
+
   const Table& table_;
+  TaskOptions options_;
   Encoder encoder_;
   std::vector<ColumnPlace> at_;  // where the encoder's columns are
   Target target_;
@@ -65,13 +74,14 @@ class TableTask {
 
 // How good predictions are, in the units of the target.
 struct Quality {
-  double loss = 0;  // mean loss as the model learns it
+  double loss = 0;  // mean loss as the model learns it, with the weights it learns with; infinite if an output is
   std::optional<RegressionMetrics> regression;
   std::optional<ClassificationMetrics> classification;
-  double deviation = 0;  // of the predictions, beside that of what they should be
+  double deviation = 0;  // of the predictions; of logits for classes
 };
 
-// Of a function of the encoded features that gives the model's output, over some rows.
+// Judges a function that gives the model's output for encoded features. An output that means no finite number leaves
+// nothing but an infinite loss.
 using OutputOf = std::function<double(std::span<const float> x)>;
 Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const OutputOf& output);
 

@@ -1,0 +1,78 @@
+#include "cli/data_file.hpp"
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ignd::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Models are binary: as a table they would be refused for a reason that helps nobody.
+void refuse_model(const std::string& path) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault)) return;
+  constexpr std::string_view magic = "\x89IGND";
+  if (read_file(path, magic.size()) != magic) return;
+  throw FileError(fmt::format("{} is a model, not data; are the two in the right order?", quoted_path(path)));
+}
+
+}  // namespace
+
+std::string DataFile::name() const { return path == "-" ? "the standard input" : quoted_path(path); }
+
+CsvDialect DataFile::dialect() const {
+  if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream");
+  CsvDialect dialect;
+  if (delimiter == "tab" || (delimiter.empty() && format == "tsv")) {
+    dialect.delimiter = '\t';
+  } else if (delimiter.size() == 1 && delimiter != "\"" && delimiter != "\n" && delimiter != "\r") {
+    dialect.delimiter = delimiter[0];
+  } else if (!delimiter.empty()) {
+    throw InvalidArgument(
+        fmt::format("the delimiter is {}, but must be one character that is neither a quote nor a "
+                    "line end, or the word tab",
+                    in_quotes(delimiter)));
+  }
+  if (!header.empty()) dialect.header = header == "yes";
+  return dialect;
+}
+
+Table DataFile::read(const std::vector<std::string>& texts) const {
+  constexpr unsigned most_threads = 2;
+  const TableOptions options{.dialect = dialect(),
+                             .texts = texts,
+                             .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
+  refuse_model(path);
+  if (format == "svmlight") return Table::read_svmlight(path, options);
+  const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header;
+  return is_csv ? Table::read_csv(path, options) : Table::read(path, options);
+}
+
+void check_can_save(const std::string& path, const DataFile& data) {
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw FileError(fmt::format("cannot save {}: there is no folder {}", quoted_path(path), quoted_path(folder)));
+  }
+  if (fs::is_directory(path, ignored) || fs::path(path).filename().empty()) {
+    throw FileError(fmt::format("cannot save {}: it is a folder", quoted_path(path)));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw FileError(fmt::format("cannot save {}: the folder cannot be written to", quoted_path(path)));
+  }
+  if (fs::equivalent(path, data.path, ignored)) {
+    throw FileError(fmt::format("cannot save {}: that is the data", quoted_path(path)));
+  }
+}
+
+}  // namespace ignd::cli

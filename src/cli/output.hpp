@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+
+// Prints to the standard output. Unlike fmt::print it does not throw where nothing can be written: a full disk must not
+// end a training run before its model is saved. The program fails at its end (main.cpp).
+template <class... Arguments>
+void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace ignd::cli

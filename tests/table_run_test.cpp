@@ -1,0 +1,536 @@
+#include "train/table_run.hpp"
+
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "ignd/random.hpp"
+#include "train/race.hpp"
+#include "train/table_baselines.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+Table table_of(const std::string& csv) {
+  return Table::parse_csv(csv, {.dialect = {.delimiter = ',', .header = true}});
+}
+
+const std::atomic<bool> never = false;
+
+// y = 100 + 10 a + 5 |b| and a little noise; and a class that depends on a.
+const Table& curved() {
+  static const Table table = [] {
+    Stream stream(7, "curved");
+    std::string csv = "a,b,c,y,label,group,w\n";
+    for (int i = 0; i < 600; ++i) {
+      const double a = stream.normal();
+      const double b = stream.normal();
+      const double y = 100 + 10 * a + 5 * std::abs(b) + 0.1 * stream.normal();
+      const bool label = a + 0.2 * stream.normal() > 0.5;
+      csv += fmt::format("{},{},{},{},{},{},{}\n", a, b, i % 3 == 0 ? "red" : "blue", y, label ? "yes" : "no", i / 7,
+                         stream.below(4));
+    }
+    return table_of(csv);
+  }();
+  return table;
+}
+
+TaskOptions task_options(const std::string& target = "y") { return {.target = target}; }
+
+RunOptions run_options() {
+  return {.model = "mlp:8,8", .optimizer = find_optimizer("adam"), .rate = 0.01, .epochs = 8};
+}
+
+std::vector<EpochReport> finish(TableRun& run) {
+  std::vector<EpochReport> reports;
+  while (run.status() == RunStatus::running) {
+    if (const auto report = run.learn_epoch(never, [] {})) reports.push_back(*report);
+  }
+  return reports;
+}
+
+std::vector<float> weights_of(const TableRun& run) {
+  const TableModel kept = run.kept();
+  return {kept.model->parameters().begin(), kept.model->parameters().end()};
+}
+
+Quality test_quality(const TableTask& task, const TableModel& model) {
+  Trace<float> trace(*model.model);
+  return judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+}
+
+TEST(TableRun, LearnsACurveBetterThanItsBaselines) {
+  const TableTask task(curved(), task_options());
+  TableRun run(task, run_options());
+  EXPECT_EQ(finish(run).size(), 8U);
+  const double rmse = test_quality(task, run.kept()).regression->rmse;
+  for (const Predictor& baseline : fit_baselines(task)) {
+    EXPECT_LT(rmse, 0.5 * judge(task, task.split().test, baseline.output).regression->rmse) << baseline.name;
+  }
+}
+
+TEST(TableRun, LearnsClasses) {
+  const TableTask task(curved(), task_options("label"));
+  TableRun run(task, run_options());
+  finish(run);
+  const Quality quality = test_quality(task, run.kept());
+  const auto constant = fit_baselines(task)[0];
+  EXPECT_LT(quality.classification->log_loss,
+            0.8 * judge(task, task.split().test, constant.output).classification->log_loss);
+}
+
+TEST(TableRun, KeepsTheBestOrTheLast) {
+  const TableTask task(curved(), task_options());
+  RunOptions options = run_options();
+  options.rate = 0.1;  // rough, so that the last is not the best
+  options.schedule = "constant";
+  options.epochs = 12;
+  options.patience = 100;
+  TableRun best(task, options);
+  const auto reports = finish(best);
+  const auto lowest = std::ranges::min_element(reports, {}, [](const auto& report) { return report.validation.loss; });
+  EXPECT_EQ(best.kept_epoch(), lowest->epoch);
+  ASSERT_NE(lowest->epoch, 12U);
+  for (const auto& report : reports) {
+    const bool is_best = std::ranges::all_of(reports, [&](const auto& other) {
+      return other.epoch >= report.epoch || other.validation.loss > report.validation.loss;
+    });
+    EXPECT_EQ(report.best, is_best);
+  }
+  options.keep_last = true;
+  TableRun last(task, options);
+  finish(last);
+  EXPECT_EQ(last.kept_epoch(), 12U);
+  // The best is what training up to it would have given.
+  options.epochs = lowest->epoch;
+  TableRun shorter(task, options);
+  finish(shorter);
+  EXPECT_EQ(weights_of(best), weights_of(shorter));
+  EXPECT_NE(weights_of(best), weights_of(last));
+}
+
+TEST(TableRun, LosesPatience) {
+  const TableTask task(curved(), task_options());
+  RunOptions options = run_options();
+  options.rate = 0.1;
+  options.schedule = "constant";
+  options.epochs = 1000;
+  options.patience = 3;
+  TableRun run(task, options);
+  finish(run);
+  EXPECT_EQ(run.status(), RunStatus::stopped_early);
+  EXPECT_EQ(run.epoch(), run.kept_epoch() + 3);
+}
+
+TEST(TableRun, SaysThatItDiverged) {
+  const TableTask task(curved(), task_options());
+  for (const char* schedule : {"constant", "cosine"}) {
+    RunOptions options = run_options();
+    options.optimizer = find_optimizer("sgd");
+    options.schedule = schedule;
+    options.rate = 1e6;
+    TableRun run(task, options);
+    finish(run);
+    EXPECT_EQ(run.status(), RunStatus::diverged);
+    EXPECT_EQ(run.kept_epoch(), 0U);
+    for (const float weight : weights_of(run)) EXPECT_TRUE(std::isfinite(weight));
+  }
+}
+
+TEST(TableRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
+  // The only validation row lies at the mean.
+  std::string csv = "x,y,when\n";
+  for (int i = 0; i < 8; ++i) csv += fmt::format("{},{},{}\n", i, i % 2 == 0 ? 1 : 3, i);
+  csv += "5,2,8\n3,1,9\n";
+  const Table table = table_of(csv);
+  TaskOptions options{.target = "y", .loss = "squared"};
+  options.split_time = "when";
+  const TableTask task(table, options);
+  ASSERT_EQ(task.split().validation.size(), 1U);
+  TableRun run(task, run_options());
+  finish(run);
+  EXPECT_EQ(run.status(), RunStatus::finished);
+}
+
+TEST(TableRun, IsSavedAndRestoredBitByBit) {
+  Stream stream(11, "moments");
+  for (const char* optimizer : {"adam", "ignd", "adam-ignd"}) {
+    const TableTask task(curved(), task_options());
+    RunOptions options = run_options();
+    options.optimizer = find_optimizer(optimizer);
+    options.epochs = 4;
+    TableRun whole(task, options);
+    finish(whole);
+    Checkpoint expected;
+    whole.save(expected);
+
+    auto run = std::make_unique<TableRun>(task, options);
+    while (run->status() == RunStatus::running) {
+      // Stopped after a random number of calls.
+      std::atomic<bool> stop = false;
+      std::uint64_t left = stream.below(12);
+      run->learn_epoch(stop, [&] { stop = left-- == 0; });
+      Checkpoint saved;
+      run->save(saved);
+      run = std::make_unique<TableRun>(task, options);
+      run->restore(saved);
+    }
+    Checkpoint ended;
+    run->save(ended);
+    EXPECT_EQ(ended.entries(), expected.entries()) << optimizer;
+  }
+}
+
+TEST(TableRun, GoesOnWithNothingButItself) {
+  const TableTask task(curved(), task_options());
+  Checkpoint saved;
+  TableRun(task, run_options()).save(saved);
+  const auto expect_refusal = [&](const TableTask& other_task, const RunOptions& options, const std::string& why) {
+    TableRun run(other_task, options);
+    const auto before = weights_of(run);
+    try {
+      run.restore(saved);
+      ADD_FAILURE() << "nothing was thrown; expected " << why;
+    } catch (const FileError& fault) {
+      EXPECT_NE(std::string(fault.what()).find(why), std::string::npos) << fault.what();
+    }
+    EXPECT_EQ(weights_of(run), before);
+    EXPECT_EQ(run.steps(), 0U);
+  };
+  RunOptions options = run_options();
+  options.seed = 2;
+  expect_refusal(task, options, "its seed is '1', not '2'");
+  options = run_options();
+  options.epochs = 9;
+  expect_refusal(task, options, "its epochs is '8', not '9'");
+  options = run_options();
+  options.patience = 3;
+  expect_refusal(task, options, "patience");
+  options = run_options();
+  options.model = "linear";
+  expect_refusal(task, options, "its model is");
+  options = run_options();
+  options.l2 = 0.5;
+  options.optimizer = find_optimizer("ignd");
+  expect_refusal(task, options, "its l2 is '0', not '0.5'");
+
+  TaskOptions other = task_options();
+  other.validation = 0.2;
+  expect_refusal(TableTask(curved(), other), run_options(), "its validation is '0.1', not '0.2'");
+  other = task_options("label");
+  expect_refusal(TableTask(curved(), other), run_options(), "its target is 'y', not 'label'");
+
+  // Equal in size and columns, different in one number.
+  std::string csv = "a,b,c,y,label,group,w\n";
+  for (std::size_t row = 0; row < curved().size(); ++row) {
+    const auto values = curved()[row];
+    csv += fmt::format("{},{},{},{},{},{},{}\n", values[0], row == 17 ? 0.5 : values[1], row % 3 == 0 ? "red" : "blue",
+                       values[3], row % 2 == 0 ? "yes" : "no", values[5], values[6]);
+  }
+  const Table changed = table_of(csv);
+  expect_refusal(TableTask(changed, task_options()), run_options(), "other data");
+}
+
+TEST(TableRun, DependsOnItsSeedAlone) {
+  const TableTask task(curved(), task_options());
+  RunOptions options = run_options();
+  options.epochs = 2;
+  TableRun first(task, options), again(task, options);
+  options.seed = 2;
+  TableRun other(task, options);
+  for (TableRun* run : {&first, &again, &other}) finish(*run);
+  EXPECT_EQ(weights_of(first), weights_of(again));
+  EXPECT_NE(weights_of(first), weights_of(other));
+}
+
+TEST(TableRun, LearnsNothingInNoEpochs) {
+  const TableTask task(curved(), task_options());
+  RunOptions options = run_options();
+  options.epochs = 0;
+  TableRun run(task, options);
+  EXPECT_EQ(run.status(), RunStatus::finished);
+  EXPECT_TRUE(finish(run).empty());
+  EXPECT_EQ(run.steps(), 0U);
+}
+
+TEST(TableRun, TakesWeightsForRepetitions) {
+  // Two answers to one question: the weighted mean is the best, 3 of 4 times the first.
+  std::string csv = "x,y,w\n";
+  for (int i = 0; i < 400; ++i) csv += fmt::format("{},{},{}\n", i % 2, i % 4 < 2 ? 10 : 20, i % 4 < 2 ? 3 : 1);
+  const Table table = table_of(csv);
+  TaskOptions options{.target = "y", .loss = "squared"};
+  options.weight = "w";
+  const TableTask task(table, options);
+  RunOptions run = run_options();
+  run.model = "linear";
+  run.optimizer = find_optimizer("ignd");
+  run.epochs = 40;
+  run.keep_last = true;
+  TableRun training(task, run);
+  finish(training);
+  const TableModel model = training.kept();
+  std::vector<float> x(task.encoder().features());
+  for (const std::uint32_t row : {0U, 1U}) {
+    task.sample(row, x);
+    EXPECT_NEAR(model.prediction(model.model->predict({x})), 12.5, 0.5);
+  }
+}
+
+TEST(TableRun, LearnsNothingFromWeightZero) {
+  const auto table_with = [](double target_of_ignored) {
+    std::string csv = "x,y,w\n";
+    for (int i = 0; i < 100; ++i) {
+      const bool ignored = i % 5 == 0;
+      csv += fmt::format("{},{},{}\n", i % 7, ignored ? target_of_ignored : i % 7 > 3 ? 1 : 0, ignored ? 0 : 1);
+    }
+    return table_of(csv);
+  };
+  std::vector<std::vector<float>> weights;
+  for (const double y : {0.0, 1.0}) {
+    const Table table = table_with(y);
+    TaskOptions options{.target = "y"};
+    options.weight = "w";
+    const TableTask task(table, options);
+    TableRun run(task, run_options());
+    finish(run);
+    weights.push_back(weights_of(run));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
+TEST(TableTask, BalancesClasses) {
+  TaskOptions options = task_options("label");
+  options.weight = "w";
+  options.balanced = true;
+  const TableTask task(curved(), options);
+  std::vector<float> x(task.encoder().features());
+  double sum[2] = {};
+  double plain = 0;
+  for (const std::uint32_t row : task.split().train) {
+    const auto sample = task.sample(row, x);
+    sum[sample.y > 0 ? 1 : 0] += sample.weight;
+    plain += task.row_weight(row);
+  }
+  EXPECT_NEAR(sum[0], sum[1], 1e-9 * plain);
+  EXPECT_NEAR(sum[0] + sum[1], plain, 1e-9 * plain);
+  options.target = "y";
+  EXPECT_THROW(TableTask(curved(), options), InvalidArgument);
+}
+
+TEST(TableTask, FitsOnTheTrainingRowsOnly) {
+  const TableTask task(curved(), task_options());
+  double sum = 0;
+  for (const std::uint32_t row : task.split().train) sum += curved()[row][0];
+  const auto count = static_cast<double>(task.split().train.size());
+  EXPECT_NEAR(task.encoder().columns()[0].mean, sum / count, 1e-12);
+  double target = 0;
+  for (const std::uint32_t row : task.split().train) target += curved()[row][3];
+  EXPECT_NEAR(task.target().mean, target / count, 1e-9);
+}
+
+TEST(TableTask, KeepsGroupsTogetherAndDoesNotLearnFromThem) {
+  TaskOptions options = task_options();
+  options.split_by = "group";
+  const TableTask task(curved(), options);
+  const auto groups = [&](const std::vector<std::uint32_t>& rows) {
+    std::set<double> all;
+    for (const std::uint32_t row : rows) all.insert(curved()[row][5]);
+    return all;
+  };
+  const auto test = groups(task.split().test);
+  const auto validation = groups(task.split().validation);
+  for (const double group : groups(task.split().train)) {
+    EXPECT_FALSE(test.contains(group) || validation.contains(group));
+  }
+  for (const ColumnCode& code : task.encoder().columns()) EXPECT_NE(code.name, "group");
+}
+
+TEST(TableTask, RefusesBadWeightsAndTargets) {
+  const auto make = [](const std::string& csv, const std::string& loss, bool weighted) {
+    const Table table = table_of(csv);
+    TaskOptions options{.target = "y", .loss = loss, .validation = 0, .test = 0};
+    if (weighted) options.weight = "w";
+    const TableTask task(table, options);
+  };
+  EXPECT_THROW(make("x,y,w\n1,1,-1\n2,2,1\n3,3,1\n", "", true), BadSample);
+  EXPECT_THROW(make("x,y,w\n1,1,\n2,2,1\n3,3,1\n", "", true), BadSample);
+  EXPECT_THROW(make("x,y,w\n1,1,1e7\n2,2,1\n3,3,1\n", "", true), BadSample);
+  EXPECT_THROW(make("x,y,w\n1,1,0\n2,2,0\n3,3,0\n", "", true), BadSample);
+  EXPECT_THROW(make("x,y,w\n1,1,a\n2,2,b\n3,3,c\n", "", true), InvalidArgument);
+  EXPECT_THROW(make("x,y\n1,1\n2,-2\n3,3\n", "poisson", false), BadSample);
+  EXPECT_THROW(make("x,y\n1,1\n1,2\n1,3\n", "", false), InvalidArgument);
+}
+
+TEST(Baselines, AreInTheUnitsOfCounts) {
+  std::string csv = "x,y\n";
+  Stream stream(3, "counts");
+  for (int i = 0; i < 200; ++i) csv += fmt::format("{},{}\n", i % 10, 2 * (i % 10) + stream.below(3));
+  const Table table = table_of(csv);
+  const TableTask task(table, {.target = "y", .loss = "poisson", .validation = 0, .test = 0});
+  const auto baselines = fit_baselines(task);
+  ASSERT_EQ(baselines.size(), 2U);
+  const auto constant = judge(task, task.split().train, baselines[0].output).regression;
+  const auto linear = judge(task, task.split().train, baselines[1].output).regression;
+  EXPECT_NEAR(*constant->r2, 0, 1e-9);
+  EXPECT_GT(*linear->r2, 0.9);
+}
+
+TEST(Judge, WeighsRowsAsRepetitions) {
+  const Table weighted = table_of("x,y,w\n1,1,2\n2,5,0\n3,4,1\n4,9,3\n");
+  const Table repeated = table_of("x,y\n1,1\n1,1\n3,4\n4,9\n4,9\n4,9\n");
+  TaskOptions options{.target = "y", .validation = 0, .test = 0};
+  const TableTask plain(repeated, options);
+  const TableTask task(weighted, plain.encoder(), plain.target(), plain.loss(), "w");
+  const OutputOf output = [](std::span<const float> x) { return 0.5 * x[0]; };
+  const Quality by_weight = judge(task, task.split().test, output);
+  const Quality by_row = judge(plain, plain.split().train, output);
+  EXPECT_NEAR(by_weight.loss, by_row.loss, 1e-12);
+  EXPECT_NEAR(by_weight.regression->rmse, by_row.regression->rmse, 1e-12);
+  EXPECT_NEAR(*by_weight.regression->mape, *by_row.regression->mape, 1e-12);
+  EXPECT_NEAR(*by_weight.regression->r2, *by_row.regression->r2, 1e-12);
+}
+
+TEST(Judge, SaysInfinityWhereAnOutputIsNot) {
+  const TableTask task(curved(), task_options());
+  for (const double output : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const Quality quality = judge(task, task.split().test, [=](std::span<const float>) { return output; });
+    EXPECT_EQ(quality.loss, HUGE_VAL);
+    EXPECT_FALSE(quality.regression);
+  }
+}
+
+TEST(Race, KeepsToItsBudget) {
+  const TableTask task(curved(), task_options());
+  for (const std::uint64_t samples : {1U, 7U, 100U, 480U, 1000U, 2000U, 1000000U}) {
+    const Race result = race(task, run_options(), samples, never);
+    EXPECT_LE(result.samples, samples);
+    EXPECT_LE(result.rows, task.split().train.size());
+    EXPECT_EQ(result.samples % result.rows, 0U);
+    EXPECT_LE(result.samples / result.rows, run_options().epochs);
+    EXPECT_EQ(result.rates.size(), race_rates(run_options().optimizer).size());
+  }
+}
+
+TEST(Race, TakesTheSmallestOfTheGoodRates) {
+  const TableTask task(curved(), task_options());
+  const Race result = race(task, run_options(), 4000, never);
+  double lowest = HUGE_VAL;
+  for (const RacedRate& raced : result.rates) lowest = std::min(lowest, raced.loss);
+  for (const RacedRate& raced : result.rates) {
+    if (raced.rate <= *result.best) {
+      EXPECT_EQ(raced.loss <= 1.05 * lowest, raced.rate == *result.best);
+    }
+  }
+}
+
+TEST(Race, IsTheSameEveryTime) {
+  const TableTask task(curved(), task_options());
+  const Race first = race(task, run_options(), 1000, never);
+  const Race again = race(task, run_options(), 1000, never);
+  EXPECT_EQ(first.best, again.best);
+  for (std::size_t i = 0; i < first.rates.size(); ++i) EXPECT_EQ(first.rates[i].loss, again.rates[i].loss);
+}
+
+TEST(Race, IsLostByRatesThatDiverge) {
+  // Four copies of one feature: the steps of a momentum that forgets nothing add up until they explode.
+  std::string csv = "a,b,c,d,y\n";
+  Stream stream(5, "race");
+  for (int i = 0; i < 300; ++i) {
+    const double x = stream.normal();
+    csv += fmt::format("{},{},{},{},{}\n", x, x, x, x, 3 * x);
+  }
+  const Table table = table_of(csv);
+  const TableTask task(table, {.target = "y"});
+  RunOptions options = run_options();
+  options.model = "linear";
+  options.optimizer = {"gradient", "momentum:beta=0.999999"};
+  options.schedule = "constant";
+  const Race some = race(task, options, 30000, never);
+  bool diverged = false;
+  for (const RacedRate& raced : some.rates) {
+    if (std::isfinite(raced.loss)) continue;
+    diverged = true;
+    EXPECT_NE(some.best, raced.rate);
+  }
+  EXPECT_TRUE(diverged);
+}
+
+TEST(Race, StopsWhenAsked) {
+  const TableTask task(curved(), task_options());
+  const std::atomic<bool> stop = true;
+  const Race result = race(task, run_options(), 1000, stop);
+  EXPECT_FALSE(result.best);
+}
+
+TEST(Race, HoldsRowsBackIfThereAreNoneToValidate) {
+  TaskOptions options = task_options();
+  options.validation = 0;
+  const TableTask task(curved(), options);
+  const Race result = race(task, run_options(), 2000, never);
+  EXPECT_TRUE(result.best);
+  EXPECT_LT(result.rows, task.split().train.size());
+}
+
+// One row to validate with: its prediction cannot differ from others.
+TEST(Race, FindsARateForAFewRows) {
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 10; ++i) csv += fmt::format("{},{}\n", i, 3 * i);
+  const Table table = table_of(csv);
+  const TableTask task(table, {.target = "y"});
+  ASSERT_EQ(task.split().validation.size(), 1U);
+  EXPECT_TRUE(race(task, run_options(), 1000, never).best);
+}
+
+TEST(RunSchedule, CompletesWhatIsGiven) {
+  EXPECT_EQ(run_schedule("constant", 0.5, 10).spec(), "constant:rate=0.5");
+  EXPECT_EQ(run_schedule("cosine", 0.5, 10).spec(), "cosine:rate=0.5,steps=10,final=0");
+  EXPECT_EQ(run_schedule("cosine:steps=7,final=0.1", 0.5, 10).spec(), "cosine:rate=0.5,steps=7,final=0.1");
+  EXPECT_EQ(run_schedule("robbins-monro:power=0.5,warmup=3", 0.5, 10).spec(),
+            "robbins-monro:rate=0.5,horizon=1000,power=0.5,warmup=3");
+  for (const char* bad : {"", "0.1", "-1", ".5", "cosin", "constant:rate=1", "cosine:steps=0", "cosine:", "cosine,2",
+                          "cosine:final=x", "robbins-monro:power=-1", "\xff", "cosine:steps=1,steps=2"}) {
+    EXPECT_THROW(run_schedule(bad, 0.5, 10), InvalidArgument) << bad;
+  }
+}
+
+TEST(ModelSpec, NamesTheModels) {
+  EXPECT_EQ(model_spec("linear", 4), "linear:features=4");
+  EXPECT_EQ(model_spec("mlp:32,64,32", 4), "mlp:widths=4x32x64x32");
+  for (const char* bad : {"", "mlp", "mlp:", "mlp:3,", "mlp:,3", "mlp:a", "mlp:-3", "mlp:3.5", "mlp:3x4", "lstm:3",
+                          "linear:features=3", "mlp:widths=3", "\xff"}) {
+    EXPECT_THROW(model_spec(bad, 4), InvalidArgument) << bad;
+  }
+}
+
+TEST(TableModel, IsRefusedIfItDoesNotFitTogether) {
+  const TableTask task(curved(), task_options());
+  Checkpoint good;
+  TableRun(task, run_options()).save(good);
+  TableModel::load(good);
+  const auto expect_refusal = [&](const char* name, const std::string& text) {
+    Checkpoint bad = good;
+    bad.set(name, text);
+    EXPECT_THROW(TableModel::load(bad), FileError) << name << " " << text;
+  };
+  expect_refusal("kind", "stream model");
+  expect_refusal("table.model", "linear:features=3");
+  expect_refusal("table.model", "mlp:widths=99x8x8");
+  expect_refusal("table.model", "nonsense");
+  expect_refusal("table.loss", "nonsense");
+  expect_refusal("target.kind", "nonsense");
+  expect_refusal("column.0.form", "nonsense");
+  expect_refusal("column.0.form", "dropped");
+  expect_refusal("columns", "text instead of a number");
+  EXPECT_THROW(TableModel::load(Checkpoint()), FileError);
+}
+
+}  // namespace
+}  // namespace ignd

@@ -1,0 +1,603 @@
+#include "ignd/checkpoint.hpp"
+#include "ignd/random.hpp"
+#include "run_tool.hpp"
+#include "scratch_folder.hpp"
+#include "train/split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::contains;
+using testing::content_of;
+using testing::Outcome;
+using testing::Process;
+using testing::run_shell;
+using testing::run_tool;
+using testing::ScratchFolder;
+using testing::tool_with;
+using Words = std::vector<std::string>;
+
+// Numbers, texts, values that are missing, a constant; a number and a class to predict; weights and groups.
+Words data_lines(int rows = 400) {
+  Stream stream(9, "tool data");
+  Words lines{"a,b,city,same,y,label,w,group"};
+  for (int i = 0; i < rows; ++i) {
+    const double a = stream.normal();
+    const double b = stream.normal();
+    const char* city = i % 3 == 0 ? "Ulm" : i % 3 == 1 ? "Bonn" : "Kiel";
+    const double y = 50 + 10 * a + 5 * std::abs(b) + (i % 3 == 0 ? 4 : 0) + stream.normal();
+    lines.push_back(fmt::format("{},{},{},7,{},{},{},{}", a, i % 11 == 0 ? "" : fmt::format("{}", b), city, y,
+                                a + 0.3 * stream.normal() > 0 ? "yes" : "no", 1 + stream.below(3), i / 5));
+  }
+  return lines;
+}
+
+std::string joined(const Words& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// Quick, and different from the defaults in nothing that matters.
+const Words quick{"--model", "mlp:8,8", "--epochs", "3", "--lr", "0.01"};
+
+std::vector<json> events(const std::string& out) {
+  std::vector<json> all;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
+  return all;
+}
+
+void expect_refusal(const Words& arguments, int code, const std::string& part) {
+  const Outcome outcome = run_tool(arguments);
+  const std::string shown = ::testing::PrintToString(arguments) + ": " + outcome.err.substr(0, 500);
+  EXPECT_EQ(outcome.exit_code, code) << shown;
+  EXPECT_EQ(outcome.out, "") << shown;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown;
+  EXPECT_TRUE(outcome.err.starts_with("ignd: ") && outcome.err.ends_with('\n')) << shown;
+  EXPECT_TRUE(contains(outcome.err, part)) << shown << " should contain " << part;
+}
+
+class TrainTool : public ::testing::Test {
+ protected:
+  Words train(const std::string& target, const Words& more = {}) const {
+    return Words{"train", data, "--target", target, "--save", model} + quick + more;
+  }
+  // Trains and returns the result.
+  json result(const Words& arguments) const {
+    const Outcome outcome = run_tool(arguments + Words{"--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out.empty() ? json() : events(outcome.out).back();
+  }
+
+  std::string path(const char* name) const { return (folder / name).string(); }
+  std::string write(const char* name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+
+  ScratchFolder folder;
+  std::string data = write("data.csv", joined(data_lines()));
+  std::string model = path("model.ignd");
+};
+
+TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
+  const Outcome outcome = run_tool({"train", data, "--target", "y", "--save", model, "--epochs", "2", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const auto lines = events(outcome.out);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[0]["event"], "data");
+  EXPECT_EQ(lines[0]["rows"], 400);
+  EXPECT_EQ(lines[0]["train"], 320);
+  EXPECT_EQ(lines[1]["event"], "rate");
+  EXPECT_EQ(lines[1]["rates"].size(), lines[1]["losses"].size());
+  EXPECT_EQ(lines[2]["event"], "epoch");
+  EXPECT_EQ(lines[3]["epoch"], 2);
+  const json& last = lines[4];
+  EXPECT_EQ(last["event"], "result");
+  EXPECT_EQ(last["optimizer"], "adam");
+  EXPECT_EQ(last["epochs"], 2);
+  EXPECT_EQ(last["rate"], lines[1]["rate"]);
+  EXPECT_EQ(last["saved"], model);
+  EXPECT_GT(last["seconds"], 0);
+  EXPECT_GT(last["samples_per_second"], 0);
+  for (const char* part : {"validation", "test"}) {
+    for (const char* measure : {"mape", "rmse", "mae", "r2"}) {
+      EXPECT_TRUE(last["metrics"][part][measure].is_number()) << part << measure;
+      EXPECT_TRUE(last["baselines"]["best_constant"][part][measure].is_number());
+      EXPECT_TRUE(last["baselines"]["least_squares"][part][measure].is_number());
+    }
+  }
+  EXPECT_EQ(events(run_tool({"evaluate", model, data, "--json"}).out).back()["event"], "result");
+  EXPECT_EQ(events(run_tool({"inspect", model, "--json"}).out).back()["status"], "finished");
+}
+
+TEST_F(TrainTool, MeasuresClasses) {
+  const json last = result(train("label", {"--class-weight", "balanced"}));
+  for (const char* measure : {"accuracy", "log_loss", "auc"}) {
+    EXPECT_TRUE(last["metrics"]["test"][measure].is_number());
+    EXPECT_TRUE(last["baselines"]["logistic_regression"]["test"][measure].is_number());
+  }
+  EXPECT_GT(last["metrics"]["test"]["auc"], 0.8);
+}
+
+TEST_F(TrainTool, SaysWhatItDoes) {
+  const Outcome outcome = run_tool(train("y"));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part : {"400 rows", "target y: number", "city", "3 values", "dropped", "epoch   3", "mape",
+                           "best constant", "least squares", "saved "}) {
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
+  }
+  const Outcome inspected = run_tool({"inspect", model});
+  EXPECT_EQ(inspected.exit_code, 0);
+  for (const char* part : {"mlp:widths=", "finished", "target y", "city", "deviation"}) {
+    EXPECT_TRUE(contains(inspected.out, part)) << part << " is not in " << inspected.out;
+  }
+}
+
+TEST_F(TrainTool, GivesTheSameModelWhateverItPrints) {
+  run_tool(train("y"));
+  const std::string plain = content_of(model);
+  const Outcome quiet = run_tool(train("y", {"--quiet"}));
+  EXPECT_TRUE(quiet.out.starts_with("validation")) << quiet.out;
+  EXPECT_EQ(content_of(model), plain);
+  run_tool(train("y", {"--json"}));
+  EXPECT_EQ(content_of(model), plain);
+  EXPECT_EQ(events(run_tool(train("y", {"--json", "--quiet"})).out).size(), 1U);
+  EXPECT_EQ(content_of(model), plain);
+  run_tool(train("y", {"--save-every", "1"}));
+  EXPECT_EQ(content_of(model), plain);
+  run_tool(train("y", {"--seed", "2"}));
+  EXPECT_NE(content_of(model), plain);
+}
+
+TEST_F(TrainTool, ReadsSvmlight) {
+  Words lines;
+  for (int i = 0; i < 80; ++i) lines.push_back(fmt::format("{} 1:{} 3:{}", i % 2 == 0 ? "+1" : "-1", i % 2, i % 5 + 1));
+  data = write("data.svm", joined(lines));
+  EXPECT_EQ(result(train("label", {"--format", "svmlight"}))["loss"], "logistic");
+  expect_refusal(train("label", {"--format", "vw"}), 2, "--stream");
+}
+
+TEST_F(TrainTool, ReadsTheStandardInput) {
+  run_tool(train("y"));
+  const std::string from_file = content_of(model);
+  const Outcome outcome = run_shell("\"$ignd\" train - --target y --model mlp:8,8 --epochs 3 --lr 0.01 --save '" +
+                                    model + "' --quiet < '" + data + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(content_of(model), from_file);
+}
+
+// A fresh process finds on the test rows what training reported.
+TEST_F(TrainTool, ReportsWhatAnEvaluationFinds) {
+  const Words lines = data_lines();
+  const Split split = split_randomly(lines.size() - 1, {0.1, 0.1}, 1);
+  const auto write_rows = [&](const char* name, const std::vector<std::uint32_t>& rows) {
+    Words part{lines[0]};
+    for (const std::uint32_t row : rows) part.push_back(lines[row + 1]);
+    return write(name, joined(part));
+  };
+  const std::string test = write_rows("test.csv", split.test);
+  const std::string validation = write_rows("validation.csv", split.validation);
+  const std::vector<Words> cases{{"y"},
+                                 {"label"},
+                                 {"y", "--weight", "w"},
+                                 {"y", "--loss", "huber"},
+                                 {"w", "--loss", "poisson"},
+                                 {"label", "--class-weight", "balanced"}};
+  for (const Words& options : cases) {
+    const json trained = result(train(options[0], Words(options.begin() + 1, options.end())));
+    const Words weight = options.size() > 1 && options[1] == "--weight" ? Words{"--weight", "w"} : Words{};
+    const auto evaluated = [&](const std::string& file) {
+      const Outcome outcome = run_tool(Words{"evaluate", model, file, "--json"} + weight);
+      EXPECT_EQ(outcome.err, "");
+      return events(outcome.out).back();
+    };
+    EXPECT_EQ(evaluated(test)["metrics"]["test"], trained["metrics"]["test"]) << ::testing::PrintToString(options);
+    EXPECT_EQ(evaluated(validation)["metrics"]["test"], trained["metrics"]["validation"]);
+  }
+}
+
+TEST_F(TrainTool, PredictsInDocumentedColumns) {
+  run_tool(train("y"));
+  const Outcome numbers = run_tool({"predict", model, data});
+  EXPECT_EQ(numbers.exit_code, 0);
+  EXPECT_EQ(numbers.err, "");
+  EXPECT_TRUE(numbers.out.starts_with("row,prediction\n1,"));
+  EXPECT_EQ(std::count(numbers.out.begin(), numbers.out.end(), '\n'), 401);
+  const std::string file = path("predictions.csv");
+  EXPECT_EQ(run_tool({"predict", model, data, "-o", file}).out, "");
+  EXPECT_EQ(content_of(file), numbers.out);
+
+  run_tool(train("label"));
+  const Outcome classes = run_tool({"predict", model, data});
+  std::istringstream rows(classes.out);
+  std::string line;
+  std::getline(rows, line);
+  EXPECT_EQ(line, "row,prediction,probability");
+  while (std::getline(rows, line)) {
+    const double probability = std::stod(line.substr(line.rfind(',') + 1));
+    EXPECT_TRUE(contains(line, probability >= 0.5 ? ",yes," : ",no,")) << line;
+  }
+}
+
+TEST_F(TrainTool, PredictsWhatItHasNotSeen) {
+  Words lines{"a,b,city,y"};
+  for (int i = 0; i < 60; ++i)
+    lines.push_back(fmt::format("{},{},{},{}", i, i % 7, i % 2 == 0 ? "Ulm" : "Kiel", i * i));
+  data = write("narrow.csv", joined(lines));
+  run_tool(train("y"));
+  // Columns in another order, no target, a new city, values that are missing, numbers far away.
+  const std::string other = write("other.csv", "city,b,a\nParis,0,1\n,,\nUlm,1e30,inf\n");
+  const Outcome outcome = run_tool({"predict", model, other});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 4);
+  EXPECT_FALSE(contains(outcome.out, "nan") || contains(outcome.out, "inf")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, "1 values were texts that training did not have")) << outcome.err;
+
+  expect_refusal({"predict", model, write("narrow.csv", "city,b\nUlm,1\n")}, 1, "the column 'a' is missing");
+  expect_refusal({"predict", model, write("texts.csv", "city,a,b\nUlm,1,x\n")}, 1, "'b' holds texts");
+  expect_refusal({"evaluate", model, other}, 1, "there is no column 'y'");
+}
+
+TEST_F(TrainTool, QuotesClassesInPredictions) {
+  Words lines{"x,y"};
+  for (int i = 0; i < 60; ++i) lines.push_back(fmt::format("{},{}", i, i % 2 == 0 ? "\"a,\"\"b\"" : "c"));
+  data = write("quoted.csv", joined(lines));
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0);
+  const Outcome outcome = run_tool({"predict", model, data});
+  EXPECT_TRUE(contains(outcome.out, ",\"a,\"\"b\",") || contains(outcome.out, ",c,")) << outcome.out;
+}
+
+TEST_F(TrainTool, IsQuietWhenNobodyReadsOn) {
+  run_tool(train("y"));
+  const std::string large = write("large.csv", joined(data_lines(20'000)));
+  const Outcome outcome = run_shell("\"$ignd\" predict '" + model + "' '" + large + "' | head -1");
+  EXPECT_EQ(outcome.out, "row,prediction\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(TrainTool, FailsWhereItsOutputCannotBeWritten) {
+  if (!fs::exists("/dev/full")) return;  // nothing to fail on
+  const std::string command =
+      "\"$ignd\" train '" + data + "' --target y --epochs 200 --lr 0.01 --model linear --save '" + model + "'";
+  for (const char* format : {"", " --json"}) {
+    const Outcome outcome = run_shell(command + format + " > /dev/full");
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.err, "ignd: cannot write to the standard output\n");
+    EXPECT_EQ(run_tool({"inspect", model}).exit_code, 0) << "the model is lost";
+    fs::remove(model);
+  }
+  run_tool(train("y"));
+  const std::string large = write("large.csv", joined(data_lines(20'000)));
+  for (const std::string& file : {data, large}) {
+    const Outcome outcome = run_shell("\"$ignd\" predict '" + model + "' '" + file + "' > /dev/full");
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.err, "ignd: cannot write to the standard output\n");
+  }
+}
+
+TEST_F(TrainTool, LosesNothingOnAFullDisk) {
+  run_tool(train("y"));
+  const std::string before = content_of(model);
+  // Files may have one block: neither the model nor its refuge can be written.
+  const Outcome outcome = run_shell("ulimit -f 1; TMPDIR='" + path("") + "' \"$ignd\" train '" + data +
+                                    "' --target label --lr 0.01 --epochs 1 --save '" + model + "'");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "File too large; the model is not saved")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "log_loss")) << "the result is lost";
+  EXPECT_FALSE(contains(outcome.out, "saved"));
+  EXPECT_EQ(content_of(model), before);
+  EXPECT_EQ(folder.files(), (Words{"data.csv", "model.ignd"})) << "something was left behind";
+}
+
+class Interrupted : public TrainTool {
+ protected:
+  // Fifty epochs print more than a pipe holds, so the run cannot be over before it is interrupted.
+  Words long_run(const std::string& save) const {
+    return {"train",      data, "--target", "y",    "--model", "mlp:8,8", "--epochs", "50",
+            "--patience", "50", "--lr",     "0.01", "--json",  "--save",  save};
+  }
+};
+
+TEST_F(Interrupted, EndsWithTheSameModel) {
+  const std::string whole = path("whole.ignd");
+  EXPECT_EQ(run_tool(long_run(whole)).exit_code, 0);
+  Stream stream(21, "moments");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Words command = long_run(model);
+    int interruptions = 0;
+    Outcome outcome;
+    do {
+      Process process(tool_with(command));
+      process.read_lines(2 + stream.below(8));
+      process.signal(signal);
+      outcome = process.finish();
+      if (outcome.exit_code == 0) break;
+      ++interruptions;
+      ASSERT_EQ(outcome.exit_code, 130) << outcome.err;
+      EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+      EXPECT_TRUE(contains(outcome.err, "interrupted after ") && contains(outcome.err, "--resume " + model));
+      EXPECT_EQ(events(run_tool({"inspect", model, "--json"}).out).back()["status"], "running");
+      EXPECT_EQ(run_tool({"evaluate", model, data}).exit_code, 0);
+      command = long_run(model) + Words{"--resume", model};
+    } while (interruptions < 100);
+    EXPECT_GT(interruptions, 0);
+    EXPECT_EQ(content_of(model), content_of(whole));
+  }
+}
+
+TEST_F(Interrupted, IsSavedWhenNobodyReadsOn) {
+  const Outcome outcome =
+      run_shell("\"$ignd\" train '" + data +
+                "' --target y --lr 0.01 --epochs 100000 --patience 100000 --model linear --json --save '" + model +
+                "' | head -2");
+  EXPECT_TRUE(contains(outcome.err, "interrupted after ")) << outcome.err;
+  EXPECT_EQ(events(run_tool({"inspect", model, "--json"}).out).back()["status"], "running");
+}
+
+TEST_F(Interrupted, GoesOnWithTheSameOptionsAndDataOnly) {
+  {
+    Process process(tool_with(long_run(model)));
+    process.read_lines(3);
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.finish().exit_code, 130);
+  }
+  const std::string before = content_of(model);
+  const auto refuse = [&](const Words& more, const std::string& part) {
+    const Outcome outcome = run_tool(Words{"train", data, "--target", "y", "--model", "mlp:8,8", "--epochs", "50",
+                                           "--patience", "50", "--quiet", "--resume", model} +
+                                     more);
+    EXPECT_EQ(outcome.exit_code, 1) << part;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, part)) << outcome.err;
+    EXPECT_EQ(content_of(model), before);
+  };
+  refuse({"--seed", "2"}, "its seed is '1', not '2'");
+  refuse({"--lr", "0.02"}, "its learning rate is 0.01, not 0.02");
+  refuse({"--optimizer", "ignd"}, "its rule is");
+  refuse({"--l2", "0.1", "--rule", "gradient"}, "its l2 is");
+  refuse({"--last"}, "its last is 'no', not 'yes'");
+  refuse({"--schedule", "constant"}, "its schedule is");
+  refuse({"--weight", "w"}, "its weight is '', not 'w'");
+  Words lines = data_lines();
+  lines[7][0] = lines[7][0] == '1' ? '2' : '1';
+  write("data.csv", joined(lines));
+  refuse({}, "other data");
+}
+
+TEST_F(TrainTool, SaysThatNothingIsLeftToLearn) {
+  const json first = result(train("y"));
+  const std::string before = content_of(model);
+  const Outcome again = run_tool(train("y", {"--resume", model, "--json"}));
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_TRUE(contains(again.err, "nothing is left to learn")) << again.err;
+  EXPECT_EQ(events(again.out).back()["metrics"], first["metrics"]);
+  EXPECT_EQ(content_of(model), before);
+}
+
+TEST_F(TrainTool, ChoosesANameThatIsFree) {
+  const std::string command =
+      "cd '" + path("") + "'; \"$ignd\" train data.csv --target y --lr 0.01 --epochs 1 --model linear --quiet";
+  EXPECT_TRUE(contains(run_shell(command).out, "saved data.ignd\n"));
+  EXPECT_TRUE(contains(run_shell(command).out, "saved data-2.ignd\n"));
+}
+
+TEST_F(TrainTool, SaysThatTrainingDiverged) {
+  write("model.ignd", "precious");
+  expect_refusal({"train", data, "--target", "y", "--optimizer", "sgd", "--lr", "1e9", "--save", model, "--quiet"}, 1,
+                 "diverged in its first epoch");
+  EXPECT_EQ(content_of(model), "precious");
+}
+
+TEST_F(TrainTool, TakesItsOptions) {
+  for (const Words& options : std::vector<Words>{{"--rule", "gauss-newton", "--transform", "momentum:beta=0.8"},
+                                                 {"--rule", "polyak"},
+                                                 {"--transform", "adamw"},
+                                                 {"--optimizer", "adam-ignd"},
+                                                 {"--schedule", "robbins-monro:horizon=500"},
+                                                 {"--schedule", "cosine:warmup=100"},
+                                                 {"--loss", "huber:delta=2"},
+                                                 {"--loss", "pinball:tau=0.9"},
+                                                 {"--rule", "gradient", "--l2", "0.001"},
+                                                 {"--weight", "w"},
+                                                 {"--split-by", "group"},
+                                                 {"--split-time", "group"},
+                                                 {"--validation", "0"},
+                                                 {"--test", "0"},
+                                                 {"--validation", "0", "--test", "0"},
+                                                 {"--last"},
+                                                 {"--header", "yes", "--delimiter", ","},
+                                                 {"--format", "csv"},
+                                                 {"--patience", "1"}}) {
+    const Outcome outcome = run_tool(train("y", options));
+    EXPECT_EQ(outcome.exit_code, 0) << ::testing::PrintToString(options) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
+  data = path("no-such-file.csv");
+  const auto refuse = [&](const Words& options, const std::string& part) {
+    expect_refusal(Words{"train", data, "--target", "y"} + options, 2, part);
+  };
+  refuse({"--lr", "fast"}, "the learning rate is 'fast'");
+  refuse({"--lr", "nan"}, "the learning rate is 'nan'");
+  refuse({"--lr=-0.1"}, "rate");
+  refuse({"--lr", "inf"}, "rate");
+  refuse({"--lr", ""}, "");
+  refuse({"--schedule", "linear"}, "there is no schedule 'linear'");
+  refuse({"--schedule", "cosin"}, "did you mean 'cosine'");
+  refuse({"--schedule", "cosine:final=x"}, "final");
+  refuse({"--schedule", "constant:rate=1"}, "rate of its own");
+  refuse({"--model", "lstm"}, "there is no model 'lstm'");
+  refuse({"--model", "mlp:3,x"}, "a width of 'mlp:3,x'");
+  refuse({"--loss", "quadratic"}, "there is no loss 'quadratic'");
+  refuse({"--loss", "huber:delta=-1"}, "delta");
+  refuse({"--optimizer", "adm"}, "did you mean 'adam'");
+  refuse({"--rule", "newton"}, "there is no");
+  refuse({"--transform", "adam:beta3=1"}, "beta3");
+  refuse({"--optimizer", "adam", "--rule", "gradient"}, "excludes");
+  refuse({"--delimiter", ";;"}, "the delimiter is ';;'");
+  refuse({"--delimiter", "\""}, "the delimiter");
+  refuse({"--header", "maybe"}, "--header");
+  refuse({"--format", "xml"}, "--format");
+  refuse({"--class-weight", "equal"}, "--class-weight");
+  refuse({"--epochs", "-1"}, "--epochs");
+  refuse({"--epochs", "many"}, "--epochs");
+  refuse({"--epochs", "1e30"}, "--epochs");
+  refuse({"--patience", "0"}, "--patience");
+  refuse({"--save-every", "0"}, "--save-every");
+  refuse({"--seed", "-1"}, "--seed");
+  refuse({"--seed", "x"}, "--seed");
+  refuse({"--l2", "-1"}, "l2");
+  refuse({"--l2", "nan"}, "l2");
+  refuse({"--validation", "1.5"}, "--validation");
+  refuse({"--validation", "nan"}, "--validation");
+  refuse({"--frobnicate"}, "--frobnicate");
+  expect_refusal({"train", data}, 2, "--target");
+  expect_refusal({"train"}, 2, "");
+  expect_refusal({"predict"}, 2, "");
+  expect_refusal({"evaluate", "model"}, 2, "");
+  expect_refusal(Words{"train", data, "--target", "y", "--save", path("no/such/folder/m.ignd")}, 1,
+                 "there is no folder");
+  expect_refusal(Words{"train", data, "--target", "y", "--save", path("")}, 1, "it is a folder");
+}
+
+TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
+  expect_refusal(train("price", {"--quiet"}), 2, "there is no column 'price'; there are a, b, city");
+  expect_refusal(train("lable", {"--quiet"}), 2, "there is no column 'lable', did you mean 'label'?");
+  expect_refusal(train("y", {"--weight", "ww"}), 2, "did you mean 'w'");
+  expect_refusal(train("y", {"--weight", "city"}), 2, "holds texts");
+  expect_refusal(train("y", {"--split-by", "grp"}), 2, "no column 'grp'");
+  expect_refusal(train("y", {"--split-time", "city"}), 2, "holds texts");
+  expect_refusal(train("y", {"--split-by", "group", "--split-time", "a"}), 2, "not by both");
+  expect_refusal(train("y", {"--class-weight", "balanced"}), 2, "two classes");
+  expect_refusal(train("y", {"--loss", "logistic"}), 2, "two values");
+  expect_refusal(train("y", {"--validation", "0.6", "--test", "0.5"}), 2, "");
+  expect_refusal(train("label", {"--loss", "squared"}), 1, "which is not a number; the loss squared needs them");
+  expect_refusal(train("y", {"--split-by", "same"}), 2, "groups");
+  EXPECT_FALSE(fs::exists(model));
+}
+
+TEST_F(TrainTool, RefusesBadFiles) {
+  const auto refuse = [&](const std::string& file, const std::string& part) {
+    data = file;
+    expect_refusal(train("y"), 1, part);
+    EXPECT_FALSE(fs::exists(model));
+  };
+  refuse(path("nowhere.csv"), "nowhere.csv'");
+  refuse(path(""), path(""));
+  refuse(write("bad.csv", ""), "is empty");
+  refuse(write("bad.csv", "x,y\n"), "no rows");
+  refuse(write("bad.csv", "x,y\n1,2\n3\n4,5\n"), "bad.csv', line 3: has 1 field instead of 2");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4,5\n4,5\n"), "line 3");
+  refuse(write("bad.csv", "x,x,y\n1,2,3\n"), "two columns have the name 'x'");
+  refuse(write("bad.csv", "x,y\n1,2\n3,\n4,5\n5,6\n"), "bad.csv', row 2: the target 'y' is missing");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4\n4,NaN\n"), "row 3: the target 'y' is missing");
+  refuse(write("bad.csv", "x,y\n1,2\n3,inf\n4,5\n"), "row 2: the target 'y' is infinite");
+  refuse(write("bad.csv", "x,y\n1,2\n3,4\n5,6\n7,many\n"), "row 4: the target 'y' is 'many', which is not a number");
+  refuse(write("bad.csv", "x,y\n1,2\n3,2\n5,2\n7,2\n"), "is '2' in every row");
+  refuse(write("bad.csv", "x,y\n1,a\n3,a\n5,a\n7,a\n"), "is 'a' in every row");
+  refuse(write("bad.csv", "x,y\n" + std::string(10'000'000, '1') + ",2\n"), "line 2: the row is longer than 4 MiB");
+  refuse(write("bad.csv", std::string(10'000'000, 'x')), "line 1: the row is longer than 4 MiB");
+  refuse(write("bad.csv", "\x1f\x8b\x08 this is no gzip"), "bad.csv'");
+  run_shell("gzip -c '" + (path("data.csv")) + "' > '" + (path("good.csv.gz")) + "'");
+  const std::string packed = content_of(path("good.csv.gz"));
+  refuse(write("short.csv.gz", packed.substr(0, packed.size() / 2)), "short.csv.gz'");
+  std::string flipped = packed;
+  flipped[packed.size() / 2] ^= 4;
+  refuse(write("flipped.csv.gz", flipped), "flipped.csv.gz'");
+  data = path("good.csv.gz");
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0);
+}
+
+TEST_F(TrainTool, RefusesTooFewRows) {
+  data = write("few.csv", "x,y\n1,2\n2,3\n");
+  expect_refusal(train("y"), 2, "rows");
+  data = write("single.csv", "y\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+  expect_refusal(train("y", {"--header", "yes"}), 2, "no column besides the target");
+}
+
+TEST_F(TrainTool, RefusesBrokenModels) {
+  run_tool(train("y"));
+  const std::string whole = content_of(model);
+  const auto refuse = [&](const std::string& content, const std::string& part) {
+    const std::string broken = write("broken.ignd", content);
+    expect_refusal({"predict", broken, data}, 1, part);
+    expect_refusal({"evaluate", broken, data}, 1, part);
+    expect_refusal({"inspect", broken}, 1, part);
+    expect_refusal(train("y", {"--resume", broken}), 1, part);
+  };
+  refuse("", "broken.ignd'");
+  refuse("x", "is not an ignd checkpoint");
+  refuse(whole.substr(0, 10), "truncated");
+  refuse(whole.substr(0, whole.size() / 2), "truncated");
+  refuse(whole.substr(0, whole.size() - 1), "truncated");
+  refuse(whole + "x", "damaged");
+  std::string other_version = whole;
+  other_version[8] = 2;
+  refuse(other_version, "has format version 2, but this program reads version 1");
+  Stream stream(4, "flips");
+  for (int i = 0; i < 10; ++i) {
+    std::string flipped = whole;
+    flipped[24 + stream.below(whole.size() - 24)] ^= static_cast<char>(1U << stream.below(8));
+    refuse(flipped, "damaged");
+  }
+  Checkpoint strange;
+  strange.set("steps", std::uint64_t{7});
+  strange.write(path("strange.ignd"));
+  refuse(content_of(path("strange.ignd")), "broken.ignd'");
+  expect_refusal({"inspect", path("nowhere.ignd")}, 1, "nowhere.ignd'");
+  expect_refusal({"inspect", path("")}, 1, "regular file");
+}
+
+TEST_F(TrainTool, NoticesThatModelAndDataAreSwapped) {
+  run_tool(train("y"));
+  const std::string before = content_of(data);
+  expect_refusal({"predict", data, model}, 1, "is not an ignd checkpoint");
+  expect_refusal({"evaluate", data, model}, 1, "is not an ignd checkpoint");
+  expect_refusal({"predict", model, model}, 1, "is a model, not data");
+  expect_refusal({"train", model, "--target", "y"}, 1, "is a model, not data");
+  expect_refusal({"train", data, "--target", "y", "--save", data}, 1, "that is the data");
+  expect_refusal({"predict", model, data, "-o", data}, 1, "that is the data");
+  expect_refusal({"train", data, "--target", "y", "--resume", data}, 1, "");
+  EXPECT_EQ(content_of(data), before);
+}
+
+TEST_F(TrainTool, RefusesOtherTargetsThanTheModelKnows) {
+  run_tool(train("label"));
+  Words lines = data_lines(5);
+  const std::size_t at = lines[3].find("yes") != std::string::npos ? lines[3].find("yes") : lines[3].find("no");
+  lines[3].insert(at, "per");
+  expect_refusal({"evaluate", model, write("other.csv", joined(lines))}, 1,
+                 "row 3: the target 'label' is the text 'per");
+}
+
+}  // namespace
+}  // namespace ignd
