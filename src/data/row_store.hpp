@@ -10,7 +10,7 @@ namespace ignd {
 // name: the system keeps in memory what is used, and nothing is left behind, however the program ends.
 class RowStore {
  public:
-  static constexpr std::size_t default_memory = std::size_t{128} << 20;
+  static constexpr std::size_t default_memory = std::size_t{64} << 20;
 
   // Rows of `width` numbers, at least one; what is beyond `memory` bytes goes to the file, in $TMPDIR or /var/tmp.
   explicit RowStore(std::size_t width, std::size_t memory = default_memory);
