@@ -151,9 +151,7 @@ TEST(TableRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
   for (int i = 0; i < 8; ++i) csv += fmt::format("{},{},{}\n", i, i % 2 == 0 ? 1 : 3, i);
   csv += "5,2,8\n3,1,9\n";
   const Table table = table_of(csv);
-  TaskOptions options{.target = "y", .loss = "squared"};
-  options.split_time = "when";
-  const TableTask task(table, options);
+  const TableTask task(table, {.target = "y", .loss = "squared", .split_time = "when"});
   ASSERT_EQ(task.split().validation.size(), 1U);
   TableRun run(task, run_options());
   finish(run);
@@ -266,9 +264,7 @@ TEST(TableRun, TakesWeightsForRepetitions) {
   std::string csv = "x,y,w\n";
   for (int i = 0; i < 400; ++i) csv += fmt::format("{},{},{}\n", i % 2, i % 4 < 2 ? 10 : 20, i % 4 < 2 ? 3 : 1);
   const Table table = table_of(csv);
-  TaskOptions options{.target = "y", .loss = "squared"};
-  options.weight = "w";
-  const TableTask task(table, options);
+  const TableTask task(table, {.target = "y", .loss = "squared", .weight = "w"});
   RunOptions run = run_options();
   run.model = "linear";
   run.optimizer = find_optimizer("ignd");
@@ -296,9 +292,7 @@ TEST(TableRun, LearnsNothingFromWeightZero) {
   std::vector<std::vector<float>> weights;
   for (const double y : {0.0, 1.0}) {
     const Table table = table_with(y);
-    TaskOptions options{.target = "y"};
-    options.weight = "w";
-    const TableTask task(table, options);
+    const TableTask task(table, {.target = "y", .weight = "w"});
     TableRun run(task, run_options());
     finish(run);
     weights.push_back(weights_of(run));
@@ -356,9 +350,8 @@ TEST(TableTask, KeepsGroupsTogetherAndDoesNotLearnFromThem) {
 TEST(TableTask, RefusesBadWeightsAndTargets) {
   const auto make = [](const std::string& csv, const std::string& loss, bool weighted) {
     const Table table = table_of(csv);
-    TaskOptions options{.target = "y", .loss = loss, .validation = 0, .test = 0};
-    if (weighted) options.weight = "w";
-    const TableTask task(table, options);
+    const std::optional<std::string> weight = weighted ? std::optional<std::string>("w") : std::nullopt;
+    const TableTask task(table, {.target = "y", .loss = loss, .weight = weight, .validation = 0, .test = 0});
   };
   EXPECT_THROW(make("x,y,w\n1,1,-1\n2,2,1\n3,3,1\n", "", true), BadSample);
   EXPECT_THROW(make("x,y,w\n1,1,\n2,2,1\n3,3,1\n", "", true), BadSample);
@@ -372,7 +365,8 @@ TEST(TableTask, RefusesBadWeightsAndTargets) {
 TEST(Baselines, AreInTheUnitsOfCounts) {
   std::string csv = "x,y\n";
   Stream stream(3, "counts");
-  for (int i = 0; i < 200; ++i) csv += fmt::format("{},{}\n", i % 10, 2 * (i % 10) + stream.below(3));
+  for (int i = 0; i < 200; ++i)
+    csv += fmt::format("{},{}\n", i % 10, static_cast<std::uint64_t>(i % 10) * 2 + stream.below(3));
   const Table table = table_of(csv);
   const TableTask task(table, {.target = "y", .loss = "poisson", .validation = 0, .test = 0});
   const auto baselines = fit_baselines(task);
@@ -386,8 +380,7 @@ TEST(Baselines, AreInTheUnitsOfCounts) {
 TEST(Judge, WeighsRowsAsRepetitions) {
   const Table weighted = table_of("x,y,w\n1,1,2\n2,5,0\n3,4,1\n4,9,3\n");
   const Table repeated = table_of("x,y\n1,1\n1,1\n3,4\n4,9\n4,9\n4,9\n");
-  TaskOptions options{.target = "y", .validation = 0, .test = 0};
-  const TableTask plain(repeated, options);
+  const TableTask plain(repeated, {.target = "y", .validation = 0, .test = 0});
   const TableTask task(weighted, plain.encoder(), plain.target(), plain.loss(), "w");
   const OutputOf output = [](std::span<const float> x) { return 0.5 * x[0]; };
   const Quality by_weight = judge(task, task.split().test, output);

@@ -16,7 +16,7 @@ nlohmann::ordered_json number(double value) {
 
 }  // namespace
 
-struct JsonLine::Object {
+struct JsonLine::Object {  // NOLINT(bugprone-exception-escape): what its destructor calls throws nothing
   nlohmann::ordered_json json;
 
   nlohmann::ordered_json& at(std::string_view name) {

@@ -225,6 +225,6 @@ int main(int argc, char** argv) {
   const int code = run(argc, argv);
   // A result that could not be written is a failure, however well it was computed.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (code == 0) fmt::print(stderr, "ignd: cannot write to the standard output\n");
+  if (code == 0) std::fputs("ignd: cannot write to the standard output\n", stderr);
   return failure;
 }

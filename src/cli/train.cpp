@@ -318,6 +318,7 @@ class Training {
                       {"model", [&](std::span<const float> x) { return model.model->predict({x}, trace); }});
     std::vector<std::string> parts;
     std::vector<Judged> judged;
+    judged.reserve(predictors.size());
     for (const Predictor& predictor : predictors) judged.push_back({predictor.name, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
