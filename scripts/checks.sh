@@ -39,6 +39,7 @@ sources() {
 tidy() {
   local known
   known=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",*$|\1|p" build/release/compile_commands.json)
+  [[ -n $known ]] || fail "build/release/compile_commands.json names no file of this project"
   # shellcheck disable=SC2016 # expanded by the inner shell
   (grep -xF "$known" || true) | xargs -r -P "$(nproc)" -n 1 bash -c \
     'out=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy

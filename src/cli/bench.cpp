@@ -1,5 +1,7 @@
 #include "cli/bench.hpp"
 
+#include "cli/output.hpp"
+
 #include "core/text.hpp"
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
@@ -254,7 +256,7 @@ int bench(const BenchOptions& options) {
   std::vector<Row> rows = all_rows();
   std::erase_if(rows, [&](const Row& row) { return row.label().find(options.filter) == std::string::npos; });
   if (rows.empty()) {
-    fmt::print(stderr, "ignd: no benchmark contains {}; without --filter all are listed\n", in_quotes(options.filter));
+    print_error("ignd: no benchmark contains {}; without --filter all are listed\n", in_quotes(options.filter));
     return 2;
   }
 
@@ -298,7 +300,7 @@ int bench(const BenchOptions& options) {
     }
   }
   if (busy > 1.03) {
-    fmt::print(stderr, "ignd: the machine is busy: {:.0f} % of the time went to others; the figures are too high\n",
+    print_error("ignd: the machine is busy: {:.0f} % of the time went to others; the figures are too high\n",
                100 * (1 - 1 / busy));
   }
   return 0;

@@ -206,13 +206,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& fault) {
     const auto commands = app.get_subcommands();
     const std::string command = commands.empty() ? "" : " " + commands[0]->get_name();
-    fmt::print(stderr, "ignd: {} (see ignd{} --help)\n", ignd::printable(fault.what(), 200), command);
+    print_error("ignd: {} (see ignd{} --help)\n", ignd::printable(fault.what(), 200), command);
     return usage_error;
   } catch (const ignd::InvalidArgument& fault) {
-    fmt::print(stderr, "ignd: {}\n", ignd::printable(fault.what(), 2000));
+    print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return usage_error;
   } catch (const std::exception& fault) {
-    fmt::print(stderr, "ignd: {}\n", ignd::printable(fault.what(), 2000));
+    print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return failure;
   }
 }

@@ -16,4 +16,11 @@ void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+// The same to the standard error: a terminal that was closed must not end a run either.
+template <class... Arguments>
+void print_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 }  // namespace ignd::cli

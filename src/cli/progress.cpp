@@ -1,5 +1,7 @@
 #include "cli/progress.hpp"
 
+#include "cli/output.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -33,14 +35,14 @@ void Progress::update(std::uint64_t done) {
   constexpr std::size_t width = 24;
   const auto full = static_cast<std::size_t>(share * width);
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : 0;
-  fmt::print(stderr, "\r\x1b[K{} [{}{}] {:3.0f} %  {:.3g} samples/s  {:.0f} s left", what_, std::string(full, '#'),
+  print_error("\r\x1b[K{} [{}{}] {:3.0f} %  {:.3g} samples/s  {:.0f} s left", what_, std::string(full, '#'),
              std::string(width - full, '.'), 100 * share, rate, left);
   std::fflush(stderr);
 }
 
 void Progress::clear() {
   if (!shown_ || !started_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  print_error("\r\x1b[K");
   std::fflush(stderr);
 }
 

@@ -133,7 +133,7 @@ class Training {
     if (saved) {
       take_rate(*saved);
     } else if (options_.rate == "auto" && !race_for_rate()) {
-      fmt::print(stderr, "ignd: interrupted before there was anything to save\n");
+      print_error("ignd: interrupted before there was anything to save\n");
       return interrupted_code;
     }
     TableRun run(task_, options_.run);
@@ -226,7 +226,7 @@ class Training {
       if (talks_) print("going on after {} steps\n", with_commas(run.steps()));
       return;
     }
-    fmt::print(stderr, "ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
+    print_error("ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
                to_string(run.status()));
   }
 
@@ -272,15 +272,15 @@ class Training {
     try {
       checkpoint.write(options_.save);
     } catch (const FileError& fault) {
-      const std::string refuge = free_path(fs::temp_directory_path(), fs::path(options_.save).stem());
       save_failed_ = true;
       try {
+        const std::string refuge = free_path(fs::temp_directory_path(), fs::path(options_.save).stem());
         checkpoint.write(refuge);
-        fmt::print(stderr, "ignd: {}; saved {} instead\n", fault.what(), quoted_path(refuge));
+        print_error("ignd: {}; saved {} instead\n", fault.what(), quoted_path(refuge));
         options_.save = refuge;
-      } catch (const FileError&) {
+      } catch (const std::exception&) {  // the folder for temporary files may not be there either
         is_saved_ = false;
-        fmt::print(stderr, "ignd: {}; the model is not saved\n", fault.what());
+        print_error("ignd: {}; the model is not saved\n", fault.what());
       }
     }
   }
@@ -288,8 +288,7 @@ class Training {
   int interrupted(const TableRun& run) {
     save(run);
     if (!is_saved_) return interrupted_code;
-    fmt::print(stderr,
-               "ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
+    print_error("ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
                with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
     return interrupted_code;
   }
@@ -303,8 +302,7 @@ class Training {
     if (!learned_nothing) save(run);
     print_result(run);
     if (diverged) {
-      fmt::print(stderr,
-                 "ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
+      print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                  run.epoch(), run.kept_epoch());
     }
     return diverged || save_failed_ ? 1 : 0;

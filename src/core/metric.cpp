@@ -73,7 +73,7 @@ bool Metric<T>::meet(const Sensitivity<T>& j, std::span<T> w) {
 
 template <class T>
 void Metric<T>::undo(std::span<T> w) {
-  for (const Kept& kept : kept_) w[kept.place] = kept.weight;
+  for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) w[kept->place] = kept->weight;
   kept_.clear();
 }
 
@@ -121,6 +121,7 @@ void Metric<T>::count(std::span<const T> inputs, std::span<const std::uint32_t> 
 
 template <class T>
 void Metric<T>::observe(const Sensitivity<T>& j) {
+  kept_.clear();
   for (const auto& block : j) {
     if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
       count(outer->u, {});

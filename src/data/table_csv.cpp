@@ -75,7 +75,7 @@ std::vector<Column> read_names(TextWindow& text, const CsvDialect& dialect, std:
     if (rest.empty() && text.ended()) throw FileError(fmt::format("{} is empty", text.name()));
     const char* next = row.split(rest.data(), rest.data() + rest.size(), text.ended());
     if (next == nullptr) {
-      text.fill(more_bytes(rest.size(), text, line));
+      text.fill(more_bytes(std::max(rest.size(), guess_bytes / 2), text, line));
       continue;
     }
     length = static_cast<std::size_t>(next - rest.data());

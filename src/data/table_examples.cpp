@@ -1,10 +1,13 @@
 // Reads files of sparse examples into a table, where they have few enough features for one.
 #include "core/text.hpp"
 #include "data/example_reader.hpp"
+#include "data/line_blocks.hpp"
 #include "data/table.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,10 +20,11 @@ constexpr std::uint32_t most_features = 2000;
 }  // namespace
 
 Table Table::read(const std::string& path, const TableOptions& options) {
-  if (path == "-") return read_csv(path, options);
-  std::string beginning(std::size_t{1} << 16, '\0');
-  beginning.resize(open_bytes(path)->read(beginning));
-  const bool sparse = guess_example_format(beginning) == ExampleFormat::svmlight;
+  std::error_code unknown;  // then opening it says more
+  if (!std::filesystem::is_regular_file(path, unknown)) return read_csv(path, options);  // it can be read once only
+  LineBlock beginning;
+  LineBlocks(open_bytes(path)).next(beginning);
+  const bool sparse = guess_example_format(beginning.text()) == ExampleFormat::svmlight;
   return sparse ? read_svmlight(path, options) : read_csv(path, options);
 }
 
@@ -31,8 +35,10 @@ Table Table::read_svmlight(const std::string& path, const TableOptions& options)
     while (reader.next(block)) visit(block);
   };
   // Once to see how many features there are, once to read them: the rows of a table have one width.
-  if (path == "-")
-    throw FileError("svmlight from the standard input: use a file, which can be read twice, or --stream");
+  std::error_code unknown;
+  if (path == "-" || std::filesystem::is_fifo(path, unknown)) {
+    throw FileError("svmlight from a pipe: use a file, which can be read twice, or --stream");
+  }
   std::uint32_t width = 0;
   std::size_t rows = 0;
   for_each_block([&](const ExampleBlock& block) {

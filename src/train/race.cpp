@@ -56,6 +56,7 @@ std::vector<double> race_rates(const Optimizer& optimizer) {
 Race race(const TableTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop) {
   Split split = task.split();
   std::vector<std::uint32_t>& rows = split.train;
+  std::erase_if(rows, [&](std::uint32_t row) { return task.row_weight(row) == 0; });  // nothing is learned from them
   Stream(options.seed, "race").shuffle(rows);
   if (split.validation.empty()) {
     const std::size_t held_back = std::max<std::size_t>(1, rows.size() / 10);
