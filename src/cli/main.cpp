@@ -181,15 +181,12 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   inspecting->final_callback([&] { code = inspect(options); });
 }
 
-int run(int argc, char** argv) {
+// Parses the command line and does what it says. Returns the exit code.
+int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
   BenchOptions bench_options;
   TrainOptions train_options;
   UseOptions use_options;
-  CLI::App app{"Incremental Gauss-Newton Descent: train scalar-output models one sample at a time.", "ignd"};
-  app.set_version_flag("--version", fmt::format("ignd {}\ncompiler: {}\ncpu path: {}", ignd::version(),
-                                                ignd::compiler(), ignd::cpu_path()));
-  app.require_subcommand(0, 1);
   add_train(app, train_options, code);
   add_use(app, use_options, code);
   add_bench(app, bench_options, code);
@@ -208,6 +205,16 @@ int run(int argc, char** argv) {
     const std::string command = commands.empty() ? "" : " " + commands[0]->get_name();
     print_error("ignd: {} (see ignd{} --help)\n", ignd::printable(fault.what(), 200), command);
     return usage_error;
+  }
+}
+
+int run(int argc, char** argv) {
+  try {
+    CLI::App app{"Incremental Gauss-Newton Descent: train scalar-output models one sample at a time.", "ignd"};
+    app.set_version_flag("--version", fmt::format("ignd {}\ncompiler: {}\ncpu path: {}", ignd::version(),
+                                                  ignd::compiler(), ignd::cpu_path()));
+    app.require_subcommand(0, 1);
+    return parse_and_run(app, argc, argv);
   } catch (const ignd::InvalidArgument& fault) {
     print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return usage_error;
