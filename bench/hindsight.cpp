@@ -1,5 +1,5 @@
-// What a stream's progressive loss is set beside: the mean squared error of least squares on the whole of a table, fitted
-// to the very rows it is measured on.
+// What a stream's progressive loss is set beside: the mean squared error of least squares on the whole of a table,
+// fitted to the very rows it is measured on.
 //   build/release/bin/hindsight TABLE TARGET
 #include "ignd/error.hpp"
 #include "train/baselines.hpp"

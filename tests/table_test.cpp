@@ -429,6 +429,42 @@ TEST(Table, FindOffersTheNearestName) {
   }
 }
 
+TEST(Table, BlankLinesBeforeTheHeaderMayBeMany) {
+  const std::string blank(std::size_t{3} << 20, '\n');
+  const Table table = Table::parse_csv(blank + "x,y\n1,2\n", {});
+  EXPECT_EQ(names(table), (Fields{"x", "y"}));
+  EXPECT_EQ(cells(table), (std::vector<Fields>{{"1", "2"}}));
+}
+
+TEST(Table, SvmlightIsToldFromTables) {
+  const testing::ScratchFolder folder;
+  const std::string sparse = folder / "sparse";
+  std::ofstream(sparse) << "1 2:0.5 3:-1\n-1 1:2\n";
+  const Table table = Table::read(sparse, {});
+  EXPECT_EQ(names(table), (Fields{"label", "0", "1", "2", "3"}));
+  EXPECT_EQ(cells(table), (std::vector<Fields>{{"1", "0", "0", "0.5", "-1"}, {"-1", "0", "2", "0", "0"}}));
+
+  const std::string dense = folder / "dense";
+  std::ofstream(dense) << "a|b\n1|2\n";
+  EXPECT_EQ(names(Table::read(dense, {})), (Fields{"a", "b"}));
+
+  const std::string wide = folder / "wide";
+  std::ofstream(wide) << "1 5000:1\n";
+  EXPECT_THROW(Table::read(wide, {}), FileError);
+  EXPECT_THROW(Table::read(folder / "nothing", {}), FileError);
+}
+
+// What was looked at to guess the format must not be lost.
+TEST(Table, APipeIsReadFromItsFirstByte) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::jthread writer([&] { std::ofstream(path) << "x,y\n1,2\n3,4\n"; });
+  const Table table = Table::read(path, {});
+  EXPECT_EQ(names(table), (Fields{"x", "y"}));
+  EXPECT_EQ(table.size(), 2U);
+}
+
 TEST(Table, GarbageIsReadOrRefused) {
   Stream stream(3, "tables");
   const std::string letters("\",;\n\r\t|1.-eax\0\xff ", 17);

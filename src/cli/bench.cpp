@@ -1,7 +1,6 @@
 #include "cli/bench.hpp"
 
 #include "cli/output.hpp"
-
 #include "core/text.hpp"
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
@@ -301,7 +300,7 @@ int bench(const BenchOptions& options) {
   }
   if (busy > 1.03) {
     print_error("ignd: the machine is busy: {:.0f} % of the time went to others; the figures are too high\n",
-               100 * (1 - 1 / busy));
+                100 * (1 - 1 / busy));
   }
   return 0;
 }

@@ -36,7 +36,7 @@ void Progress::update(std::uint64_t done) {
   const auto full = static_cast<std::size_t>(share * width);
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : 0;
   print_error("\r\x1b[K{} [{}{}] {:3.0f} %  {:.3g} samples/s  {:.0f} s left", what_, std::string(full, '#'),
-             std::string(width - full, '.'), 100 * share, rate, left);
+              std::string(width - full, '.'), 100 * share, rate, left);
   std::fflush(stderr);
 }
 

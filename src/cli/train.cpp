@@ -227,7 +227,7 @@ class Training {
       return;
     }
     print_error("ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
-               to_string(run.status()));
+                to_string(run.status()));
   }
 
   void learn(TableRun& run) {
@@ -289,7 +289,7 @@ class Training {
     save(run);
     if (!is_saved_) return interrupted_code;
     print_error("ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
-               with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
+                with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
     return interrupted_code;
   }
 
@@ -303,7 +303,7 @@ class Training {
     print_result(run);
     if (diverged) {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
-                 run.epoch(), run.kept_epoch());
+                  run.epoch(), run.kept_epoch());
     }
     return diverged || save_failed_ ? 1 : 0;
   }

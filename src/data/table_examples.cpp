@@ -20,7 +20,7 @@ constexpr std::uint32_t most_features = 2000;
 }  // namespace
 
 Table Table::read(const std::string& path, const TableOptions& options) {
-  std::error_code unknown;  // then opening it says more
+  std::error_code unknown;                                                               // then opening it says more
   if (!std::filesystem::is_regular_file(path, unknown)) return read_csv(path, options);  // it can be read once only
   LineBlock beginning;
   LineBlocks(open_bytes(path)).next(beginning);

@@ -1,5 +1,6 @@
 #include "train/race.hpp"
 
+#include "ignd/error.hpp"
 #include "ignd/random.hpp"
 
 #include <algorithm>
@@ -17,8 +18,12 @@ RacedRate try_rate(const TableTask& task, RunOptions options, double rate, const
   RacedRate result{.rate = rate, .loss = std::numeric_limits<double>::infinity()};
   TableRun run(task, options);
   std::optional<EpochReport> last;
-  while (run.status() == RunStatus::running && !stop) {
-    if (auto report = run.learn_epoch(stop, [] {})) last = report;
+  try {
+    while (run.status() == RunStatus::running && !stop) {
+      if (auto report = run.learn_epoch(stop, [] {})) last = report;
+    }
+  } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
+    return result;
   }
   if (run.status() != RunStatus::finished || !last) return result;
   result.loss = last->validation.loss;
