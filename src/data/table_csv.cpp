@@ -66,6 +66,17 @@ void skip_mark(TextWindow& text) {
   }
 }
 
+// What is guessed from the beginning is not to be guessed from nothing.
+void skip_empty_lines(TextWindow& text, std::uint64_t& line) {
+  while (true) {
+    const std::size_t empty = std::min(text.text().find_first_not_of("\r\n"), text.text().size());
+    line += static_cast<std::uint64_t>(std::ranges::count(text.text().substr(0, empty), '\n'));
+    text.drop(empty);
+    text.fill(guess_bytes);
+    if (empty == 0 || text.text().empty()) return;
+  }
+}
+
 // The first row that is not blank; what is before it is dropped, and so is the row if it is a header.
 std::vector<Column> read_names(TextWindow& text, const CsvDialect& dialect, std::uint64_t& line) {
   CsvRow row(*dialect.delimiter);
@@ -224,10 +235,11 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
     TextWindow text(open());
     text.fill(guess_bytes);
     skip_mark(text);
+    std::uint64_t line = 1;
+    skip_empty_lines(text, line);
     CsvDialect dialect = options.dialect;
     if (!dialect.delimiter) dialect.delimiter = guess_delimiter(text.text());
     if (!dialect.header) dialect.header = guess_header(text.text(), *dialect.delimiter);
-    std::uint64_t line = 1;
     std::vector<Column> columns = read_names(text, dialect, line);
     guess_kinds(columns, text.text(), *dialect.delimiter);
     for (Column& column : columns) {

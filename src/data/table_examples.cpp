@@ -1,8 +1,8 @@
 // Reads files of sparse examples into a table, where they have few enough features for one.
 #include "core/text.hpp"
 #include "data/example_reader.hpp"
-#include "data/line_blocks.hpp"
 #include "data/table.hpp"
+#include "data/text_window.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -22,8 +22,9 @@ constexpr std::uint32_t most_features = 2000;
 Table Table::read(const std::string& path, const TableOptions& options) {
   std::error_code unknown;                                                               // then opening it says more
   if (!std::filesystem::is_regular_file(path, unknown)) return read_csv(path, options);  // it can be read once only
-  LineBlock beginning;
-  LineBlocks(open_bytes(path)).next(beginning);
+  constexpr std::size_t enough = std::size_t{1} << 16;
+  TextWindow beginning(open_bytes(path));
+  beginning.fill(enough);
   const bool sparse = guess_example_format(beginning.text()) == ExampleFormat::svmlight;
   return sparse ? read_svmlight(path, options) : read_csv(path, options);
 }

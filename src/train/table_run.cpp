@@ -215,7 +215,7 @@ void TableRun::restore(const Checkpoint& checkpoint) {
   const RunStatus status = status_of(checkpoint.text("run.status"));
   const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 3);
   const auto& sums = checkpoint.array<double>("run.sums", 3);
-  if (kept.model->parameters().size() != best_weights_.size()) throw FileError("the saved run has another model");
+  if (kept.model->spec() != checkpoint.text("model")) throw FileError("the saved run has two different models");
   if (counts[1] > order_.size()) throw FileError("the saved run is further in its epoch than there are rows");
   trainer_->restore(checkpoint);
   epoch_ = counts[0];
