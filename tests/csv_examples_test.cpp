@@ -120,7 +120,7 @@ TEST(CsvExamples, TheReaderGuessesThemAndCountsLinesFromTheHeader) {
     reader.next(block);
     FAIL() << "not refused";
   } catch (const FileError& fault) {
-    EXPECT_TRUE(std::string(fault.what()).ends_with("line 4: has 1 fields instead of 2")) << fault.what();
+    EXPECT_TRUE(std::string(fault.what()).ends_with("line 4: has 1 field instead of 2")) << fault.what();
   }
   ExampleReader skipping(path, {}, {.bad_rows = BadRows::skip, .columns = CsvColumns{.target = "y", .weight = {}}});
   ASSERT_TRUE(skipping.next(block));

@@ -108,6 +108,8 @@ class ExampleReader::Blocks {
   std::string target_name(double target) const {
     return csv_ != nullptr ? csv_->target_name(target) : format_number(target);
   }
+  bool has_text_target() const { return csv_ != nullptr && csv_->has_text_target(); }
+  std::vector<std::string> features() const { return csv_ != nullptr ? csv_->features() : std::vector<std::string>(); }
   void stop_waiting() { lines_.source().stop_waiting(); }
 
  private:
@@ -232,7 +234,7 @@ class ExampleReader::ReadAhead {
 
 ExampleReader::ExampleReader(const std::string& path, std::optional<ExampleFormat> format,
                              const ExampleReaderOptions& options)
-    : ExampleReader(open_bytes(path), format, options) {}
+    : ExampleReader(open_bytes(path, options.interruption), format, options) {}
 
 ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
                              const ExampleReaderOptions& options)
@@ -243,6 +245,10 @@ ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<E
 ExampleReader::~ExampleReader() = default;
 
 ExampleFormat ExampleReader::format() const { return blocks_->format(); }
+
+bool ExampleReader::has_text_target() const { return blocks_->has_text_target(); }
+
+std::vector<std::string> ExampleReader::features() const { return blocks_->features(); }
 
 std::string ExampleReader::target_name(double target) const { return blocks_->target_name(target); }
 
