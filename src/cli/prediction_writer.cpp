@@ -40,15 +40,14 @@ void PredictionWriter::add(std::uint64_t row, const std::string& label, double p
 }
 
 void PredictionWriter::write(const std::string& text) {
-  // The first fault is what the message is to say.
-  if (!failed()) std::fwrite(text.data(), 1, text.size(), file_);
+  if (failed()) return;
+  if (std::fwrite(text.data(), 1, text.size(), file_) < text.size()) error_ = errno;
 }
 
 void PredictionWriter::flush() {
-  errno = 0;
-  if (file_ == stdout || (std::fflush(file_) == 0 && !failed())) return;
-  throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_),
-                              errno != 0 ? std::strerror(errno) : "the file could not take all of it"));
+  if (file_ == stdout) return;
+  if (!failed() && std::fflush(file_) != 0) error_ = errno;
+  if (failed()) throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(error_)));
 }
 
 }  // namespace ignd::cli

@@ -36,6 +36,7 @@ class PredictionWriter {
   std::string path_;
   std::FILE* file_;
   bool needs_header_ = true;
+  int error_ = 0;  // of the first write that failed
 };
 
 }  // namespace ignd::cli

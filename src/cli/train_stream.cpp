@@ -82,6 +82,10 @@ void check_predictions_file(const StreamTraining& options) {
   }
 }
 
+std::string skipped_text(std::uint64_t rows) {
+  return fmt::format("{} bad row{} skipped", with_commas(rows), rows == 1 ? "" : "s");
+}
+
 // One pass over a stream as the user sees it.
 class StreamPass {
  public:
@@ -194,8 +198,8 @@ class StreamPass {
     }
     if (stop_.flag() || last_line_ > 0) return;
     const std::uint64_t skipped = reader_->skipped_rows();
-    throw FileError(fmt::format("{} has no examples{}", options_.data.name(),
-                                skipped > 0 ? fmt::format("; {} bad rows skipped", with_commas(skipped)) : ""));
+    throw FileError(
+        fmt::format("{} has no examples{}", options_.data.name(), skipped > 0 ? "; " + skipped_text(skipped) : ""));
   }
 
   // Examples that wait for the loss to be chosen count as well. A second fault would only hide the first.
@@ -314,7 +318,7 @@ class StreamPass {
     }
     print("{} examples, average loss {:.6g}", with_commas(total.examples), total.average_loss());
     if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy());
-    if (skipped > 0) print("; {} bad rows skipped", with_commas(skipped));
+    if (skipped > 0) print("; {}", skipped_text(skipped));
     print("; {:.3g} s, {:.3g} examples/s\n", seconds_, rate);
     if (!saved_.path.empty()) print("saved {}\n", saved_.path);
   }

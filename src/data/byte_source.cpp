@@ -39,11 +39,12 @@ class Descriptor {
   int number_;
 };
 
+// Opened so that a pipe without a writer does not hold us up where nothing could interrupt it: we wait in poll().
 class File final : public ByteSource {
  public:
   File(const std::string& path, int interruption)
       : name_(path == "-" ? "the standard input" : quoted_path(path)),
-        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
         stop_(eventfd(0, EFD_CLOEXEC)),
         interruption_(interruption) {
     if (*bytes_ < 0 || *stop_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
@@ -60,7 +61,7 @@ class File final : public ByteSource {
     do {
       if (may_wait_ && !wait_for_bytes()) return 0;
       count = ::read(*bytes_, into.data(), into.size());
-    } while (count < 0 && errno == EINTR);
+    } while (count < 0 && (errno == EINTR || errno == EAGAIN));
     if (count < 0) throw FileError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
     return static_cast<std::size_t>(count);
   }

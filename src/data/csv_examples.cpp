@@ -79,15 +79,18 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
   if (text_target_ || !columns.text_target) look_at_targets(header_ ? next : at, end, columns.text_target.has_value());
 }
 
-// The first two labels are noted here: later on, whichever thread comes first notes its own.
+// The first label says what the target is. The first two texts are noted here: later on, whichever thread comes first
+// notes its own.
 void CsvExampleParser::look_at_targets(const char* at, const char* end, bool known) {
   CsvRow row(delimiter_);
   double value = 0;
   while (at != nullptr && at < end && labels_.size() < 2) {
     at = row.split(at, end, false);
     if (at == nullptr || row.size() != names_.size() || is_missing(row[*target_])) continue;
-    if (!known && !is_number(row[*target_], value)) text_target_ = true;
-    if (text_target_) note_label(row[*target_]);
+    if (!known) text_target_ = !is_number(row[*target_], value);
+    if (!text_target_) return;
+    known = true;
+    note_label(row[*target_]);
   }
 }
 

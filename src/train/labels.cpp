@@ -69,9 +69,9 @@ double Classes::number_of(double label, const LabelName& name) {
     positive_ = label;
     return 1;
   }
-  throw BadSample(fmt::format("the label is {}, but the classes are {} and {}; correct it{}", shown(label, name),
+  throw BadSample(fmt::format("the label is {}, but the classes are {} and {}; {}", shown(label, name),
                               shown(negative_, name), shown(positive_, name),
-                              name ? "" : ", or give the squared loss"));
+                              name ? "no more than two can be learned" : "correct it, or give the squared loss"));
 }
 
 }  // namespace ignd
