@@ -188,10 +188,19 @@ class StreamPass {
     }
   }
 
+  // Where waiting was interrupted, it may have cut a line in two: what was read, good or bad, does not count then.
+  bool read(ExampleBlock& block) {
+    try {
+      return reader_->next(block) && !stop_.flag();
+    } catch (const Error&) {
+      if (stop_.flag()) return false;
+      throw;
+    }
+  }
+
   void learn_blocks() {
     ExampleBlock block;
-    // The flag is looked at behind the reading: where that was interrupted, it may have cut a line in two.
-    while (reader_->next(block) && !stop_.flag()) {
+    while (read(block)) {
       learner_.learn(block);
       last_line_ = block.line.back();
       if (predictions_) predictions_->flush();
