@@ -113,6 +113,7 @@ class StreamPass {
     const Checkpoint saved = Checkpoint::read(options_.resume);
     StreamLearner learner = load_learner(options_.resume, saved, options_.skip_bad_rows);
     before_ = load_input(options_.resume, saved);
+    rows_before_ = learner.statistics().rows;
     check_goes_on(options_, learner.options(), *before_);
     check_fits(options_.data, *before_);
     return learner;
@@ -308,7 +309,7 @@ class StreamPass {
 
   void print_result() const {
     const StreamStatistics& total = learner_.statistics();
-    const double rate = static_cast<double>(total.rows) / seconds_;
+    const double rate = static_cast<double>(total.rows - rows_before_) / seconds_;
     const std::uint64_t skipped = total.skipped + reader_->skipped_rows();
     if (options_.json) {
       JsonLine line("result");
@@ -335,6 +336,7 @@ class StreamPass {
   StreamTraining options_;
   StopSignal stop_;
   std::optional<StreamInput> before_;  // of the run that is gone on with
+  std::uint64_t rows_before_ = 0;
   StreamLearner learner_;
   StreamInput input_;
   std::unique_ptr<ExampleReader> reader_;
