@@ -4,6 +4,7 @@
 #include "ignd/error.hpp"
 #include "scratch_folder.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -107,6 +108,32 @@ TEST(CsvExamples, AColumnThatIsNotThereIsRefusedAndTheNearestOffered) {
   }
 }
 
+TEST(CsvExamples, NeedNoTarget) {
+  const std::string text = "x,y,z\n1,2,3\n4,,6\n";
+  const CsvExampleParser parser(text, {.features = std::vector<std::string>{"z", "x"}});
+  EXPECT_EQ(parser.features(), (std::vector<std::string>{"x", "z"}));
+  const ExampleBlock block = parse(parser, text);
+  ASSERT_EQ(block.size(), 2U);
+  EXPECT_TRUE(std::isnan(block.target[0]) && std::isnan(block.target[1]));
+  const ExampleBlock with_target = parse(CsvExampleParser("x,z,y\n", {.target = "y"}), "x,z,y\n1,3,0\n4,6,0\n");
+  EXPECT_EQ(features(block, 0), features(with_target, 0));
+  EXPECT_EQ(features(block, 1), features(with_target, 1));
+  EXPECT_THROW(CsvExampleParser(text, {.features = std::vector<std::string>{"w"}}), InvalidArgument);
+}
+
+TEST(CsvExamples, TheFirstLabelSaysWhatTheTargetIs) {
+  EXPECT_FALSE(CsvExampleParser("x,y\n1,\n1,2\n1,a\n", {.target = "y"}).has_text_target());
+  EXPECT_TRUE(CsvExampleParser("x,y\n1,\n1,a\n1,2\n", {.target = "y"}).has_text_target());
+  const CsvExampleParser told("x,y\n1,2\n", {.target = "y", .text_target = true});
+  EXPECT_TRUE(told.has_text_target());
+  EXPECT_EQ(told.target_name(parse(told, "x,y\n1,2\n").target[0]), "2");
+  EXPECT_FALSE(CsvExampleParser("x,y\n1,a\n", {.target = "y", .text_target = false}).has_text_target());
+}
+
+TEST(CsvExamples, TwinsAreRefused) {
+  EXPECT_THROW(CsvExampleParser("x,x,y\n1,2,3\n", {.target = "y"}), InvalidArgument);
+}
+
 TEST(CsvExamples, TheReaderGuessesThemAndCountsLinesFromTheHeader) {
   const ScratchFolder folder;
   const std::string path = (folder / "data.csv").string();
@@ -120,7 +147,7 @@ TEST(CsvExamples, TheReaderGuessesThemAndCountsLinesFromTheHeader) {
     reader.next(block);
     FAIL() << "not refused";
   } catch (const FileError& fault) {
-    EXPECT_TRUE(std::string(fault.what()).ends_with("line 4: has 1 fields instead of 2")) << fault.what();
+    EXPECT_TRUE(std::string(fault.what()).ends_with("line 4: has 1 field instead of 2")) << fault.what();
   }
   ExampleReader skipping(path, {}, {.bad_rows = BadRows::skip, .columns = CsvColumns{.target = "y", .weight = {}}});
   ASSERT_TRUE(skipping.next(block));

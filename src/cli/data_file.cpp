@@ -13,25 +13,12 @@
 #include <unistd.h>
 
 namespace ignd::cli {
-namespace {
 
 namespace fs = std::filesystem;
-
-// Models are binary: as a table they would be refused for a reason that helps nobody.
-void refuse_model(const std::string& path) {
-  std::error_code fault;
-  if (!fs::is_regular_file(path, fault)) return;
-  constexpr std::string_view magic = "\x89IGND";
-  if (read_file(path, magic.size()) != magic) return;
-  throw FileError(fmt::format("{} is a model, not data; are the two in the right order?", quoted_path(path)));
-}
-
-}  // namespace
 
 std::string DataFile::name() const { return path == "-" ? "the standard input" : quoted_path(path); }
 
 CsvDialect DataFile::dialect() const {
-  if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream");
   CsvDialect dialect;
   if (delimiter == "tab" || (delimiter.empty() && format == "tsv")) {
     dialect.delimiter = '\t';
@@ -52,10 +39,19 @@ Table DataFile::read(const std::vector<std::string>& texts) const {
   const TableOptions options{.dialect = dialect(),
                              .texts = texts,
                              .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
+  if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream and its models");
   refuse_model(path);
   if (format == "svmlight") return Table::read_svmlight(path, options);
   const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header;
   return is_csv ? Table::read_csv(path, options) : Table::read(path, options);
+}
+
+void refuse_model(const std::string& path) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault)) return;
+  constexpr std::string_view magic = "\x89IGND";
+  if (read_file(path, magic.size()) != magic) return;
+  throw FileError(fmt::format("{} is a model, not data; are the two in the right order?", quoted_path(path)));
 }
 
 void check_can_save(const std::string& path, const DataFile& data) {

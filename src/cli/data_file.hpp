@@ -20,6 +20,9 @@ struct DataFile {
   Table read(const std::vector<std::string>& texts = {}) const;
 };
 
+// Models are binary: as data they would be refused for a reason that helps nobody. Throws FileError.
+void refuse_model(const std::string& path);
+
 // Refuses a path at which nothing could be saved, before the work is done, and one at which the data are. Throws
 // FileError.
 void check_can_save(const std::string& path, const DataFile& data);

@@ -13,6 +13,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 namespace {
 
@@ -156,7 +158,12 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Nothing but the result")->group(output);
-  command->final_callback([&] { code = train(options); });
+  command->final_callback([&, command] {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 0) options.given.push_back(option->get_name());
+    }
+    code = train(options);
+  });
 }
 
 void add_use(CLI::App& app, UseOptions& options, int& code) {
@@ -179,6 +186,12 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   CLI::App* inspecting = add_command("inspect", "Say what is in a model file");
   inspecting->add_flag("--json", options.json, "One JSON object");
   inspecting->final_callback([&] { code = inspect(options); });
+}
+
+// A pipe whose other end was closed: head, for one, has what it wants.
+bool nobody_reads_output() {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 // Parses the command line and does what it says. Returns the exit code.
@@ -232,6 +245,6 @@ int main(int argc, char** argv) {
   const int code = run(argc, argv);
   // A result that could not be written is a failure, however well it was computed.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (code == 0) std::fputs("ignd: cannot write to the standard output\n", stderr);
+  if (code == 0 && !nobody_reads_output()) std::fputs("ignd: cannot write to the standard output\n", stderr);
   return failure;
 }

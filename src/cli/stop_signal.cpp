@@ -1,17 +1,34 @@
 #include "cli/stop_signal.hpp"
 
+#include <cerrno>
+#include <cstdint>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 namespace ignd::cli {
 namespace {
 
 std::atomic<bool> stop = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-void request_stop(int /*signal*/) { stop.store(true, std::memory_order_relaxed); }
+std::atomic<int> stop_event = -1;
+static_assert(std::atomic<int>::is_always_lock_free, "and reads this");
+
+void request_stop(int /*signal*/) {
+  const int error = errno;
+  stop = true;
+  const std::uint64_t one = 1;
+  // Where there is no event, only those who wait for something else are not woken.
+  [[maybe_unused]] const ssize_t written = write(stop_event, &one, sizeof one);
+  errno = error;
+}
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   stop = false;
+  stop_event = descriptor_;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     Before before{.signal = signal, .action = {}};
     sigaction(signal, nullptr, &before.action);
@@ -28,6 +45,8 @@ StopSignal::StopSignal() {
 
 StopSignal::~StopSignal() {
   for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
+  stop_event = -1;
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 const std::atomic<bool>& StopSignal::flag() const { return stop; }

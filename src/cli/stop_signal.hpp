@@ -19,6 +19,8 @@ class StopSignal {
   StopSignal& operator=(StopSignal&&) = delete;
 
   const std::atomic<bool>& flag() const;
+  // Can be read from once the flag is set: for poll().
+  int descriptor() const { return descriptor_; }
 
  private:
   struct Before {
@@ -26,6 +28,7 @@ class StopSignal {
     struct sigaction action;
   };
   std::vector<Before> before_;
+  int descriptor_;
 };
 
 }  // namespace ignd::cli

@@ -4,6 +4,7 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
+#include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/train_stream.hpp"
 #include "core/text.hpp"
@@ -32,13 +33,6 @@ constexpr int interrupted_code = 130;  // what a shell reports of a program that
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// In a folder, a name like this one that nothing has yet.
-std::string free_path(const fs::path& folder, const std::string& stem) {
-  fs::path path = folder / (stem + ".ignd");
-  for (int i = 2; fs::exists(path); ++i) path = folder / fmt::format("{}-{}.ignd", stem, i);
-  return path;
-}
 
 std::string default_path(const std::string& data) {
   fs::path name = data == "-" ? "model" : fs::path(data).filename();
@@ -83,16 +77,32 @@ TrainOptions checked(TrainOptions options) {
   return options;
 }
 
+// Options that say nothing of a stream or of a table are refused, rather than left unheard.
+void refuse_options(const std::vector<std::string>& given, const std::vector<std::string>& refused,
+                    const std::string& why) {
+  std::vector<std::string> found;
+  for (const std::string& option : refused) {
+    if (std::ranges::find(given, option) != given.end()) found.push_back(option);
+  }
+  if (!found.empty()) throw InvalidArgument(join(found, ", ") + why);
+}
+
 StreamTraining stream_options(const TrainOptions& options) {
-  const DataFile& data = options.data;
+  refuse_options(options.given,
+                 {"--validation", "--test", "--split-by", "--split-time", "--class-weight", "--epochs", "--patience",
+                  "--last", "--seed", "--save-every"},
+                 " cannot be given with --stream: it learns from every example once, in their order");
+  if (options.run.model != "linear" && std::ranges::find(options.given, "--model") != options.given.end()) {
+    throw InvalidArgument(fmt::format("--model {} cannot be given with --stream: it learns a linear model",
+                                      printable(options.run.model)));
+  }
   StreamTraining stream;
-  stream.data = data.path.empty() ? "-" : data.path;
-  stream.format = data.format;
+  stream.data = options.data;
+  if (stream.data.path.empty()) stream.data.path = "-";
+  stream.data.dialect();
+  stream.given = options.given;
   stream.target = options.task.target;
-  stream.weight = options.task.weight;
-  data.dialect();
-  stream.delimiter = data.format == "tsv" && data.delimiter.empty() ? "tab" : data.delimiter;
-  stream.header = data.header;
+  stream.weight = options.task.weight.value_or("");
   stream.loss = options.task.loss;
   stream.rule = options.rule;
   stream.transform = options.transform;
@@ -108,8 +118,9 @@ StreamTraining stream_options(const TrainOptions& options) {
   stream.threads = options.threads;
   stream.skip_bad_rows = options.bad_rows == "skip";
   stream.predictions = options.predictions;
-  stream.save = options.save.empty() ? default_path(stream.data) : options.save;
-  check_can_save(stream.save, data);
+  stream.save = options.save;
+  if (stream.save.empty()) stream.save = options.resume.empty() ? default_path(stream.data.path) : options.resume;
+  check_can_save(stream.save, stream.data);
   stream.resume = options.resume;
   stream.json = options.json;
   stream.quiet = options.quiet;
@@ -263,26 +274,17 @@ class Training {
     std::fflush(stdout);
   }
 
-  // What was learned is worth another try elsewhere. Whatever happens, training goes on; the exit code tells.
+  // Whatever happens, training goes on; the exit code tells.
   void save(const TableRun& run) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
-    is_saved_ = true;
-    try {
-      checkpoint.write(options_.save);
-    } catch (const FileError& fault) {
-      save_failed_ = true;
-      try {
-        const std::string refuge = free_path(fs::temp_directory_path(), fs::path(options_.save).stem());
-        checkpoint.write(refuge);
-        print_error("ignd: {}; saved {} instead\n", fault.what(), quoted_path(refuge));
-        options_.save = refuge;
-      } catch (const std::exception&) {  // the folder for temporary files may not be there either
-        is_saved_ = false;
-        print_error("ignd: {}; the model is not saved\n", fault.what());
-      }
-    }
+    const Saved saved = save_somewhere(checkpoint, options_.save);
+    is_saved_ = !saved.path.empty();
+    if (saved.fault.empty()) return;
+    save_failed_ = true;
+    print_error("ignd: {}\n", saved.fault);
+    if (is_saved_) options_.save = saved.path;
   }
 
   int interrupted(const TableRun& run) {
@@ -378,6 +380,8 @@ class Training {
 
 int train(TrainOptions given) {
   if (given.stream) return train_stream(stream_options(given));
+  refuse_options(given.given, {"--bits", "--bad-rows", "--predictions", "--threads"},
+                 " can only be given with --stream");
   const TrainOptions options = checked(std::move(given));
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume);

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ignd::cli {
 
 struct TrainOptions {
+  std::vector<std::string> given;  // the names of the options that the user gave: "--epochs"
   DataFile data;
   TaskOptions task;
   RunOptions run;               // its optimizer, schedule, rate and seed come from here:

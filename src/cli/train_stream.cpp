@@ -1,8 +1,12 @@
 #include "cli/train_stream.hpp"
 
 #include "cli/json_line.hpp"
+#include "cli/output.hpp"
+#include "cli/prediction_writer.hpp"
 #include "cli/report.hpp"
+#include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/stream_model.hpp"
 #include "core/text.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
@@ -10,53 +14,24 @@
 #include "train/stream_learner.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cmath>
+#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
-#include <thread>
+#include <optional>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
+constexpr int failure = 1;
+constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
+
 using Clock = std::chrono::steady_clock;
-
-// Predictions, written as they are made.
-class PredictionFile {
- public:
-  explicit PredictionFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-    if (file_ == nullptr) throw FileError(fmt::format("cannot write {}: {}", quoted_path(path), std::strerror(errno)));
-  }
-  ~PredictionFile() {
-    if (file_ != nullptr) std::fclose(file_);
-  }
-  PredictionFile(const PredictionFile&) = delete;
-  PredictionFile& operator=(const PredictionFile&) = delete;
-  PredictionFile(PredictionFile&&) = delete;
-  PredictionFile& operator=(PredictionFile&&) = delete;
-
-  void add(const std::string& line) { std::fwrite(line.data(), 1, line.size(), file_); }
-
-  void flush() {
-    if (std::fflush(file_) == 0 && std::ferror(file_) == 0) return;
-    throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(errno)));
-  }
-
- private:
-  std::string path_;
-  std::FILE* file_;
-};
-
-std::optional<ExampleFormat> format_named(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  if (name == "svmlight") return ExampleFormat::svmlight;
-  return name == "vw" ? ExampleFormat::vw : ExampleFormat::csv;
-}
 
 StreamOptions learner_options(const StreamTraining& options) {
   StreamOptions learner{
@@ -65,91 +40,239 @@ StreamOptions learner_options(const StreamTraining& options) {
   if (!options.transform.empty()) learner.optimizer.transform = options.transform;
   const bool rate_given = !options.rate.empty() && options.rate != "auto";
   if (rate_given || !options.schedule.empty()) {
-    const std::string rate = rate_given ? options.rate : "0.1";
+    const double rate = rate_given ? parse_number(options.rate, "the learning rate") : 0.1;
     const std::size_t colon = options.schedule.find(':');
     const std::string name = options.schedule.empty() ? "constant" : options.schedule.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : "," + options.schedule.substr(colon + 1);
-    learner.schedule = Schedule::parse(fmt::format("{}:rate={}{}", name, rate, rest));
+    learner.schedule = Schedule::parse(fmt::format("{}:rate={}{}", name, format_number(rate), rest));
   }
   return learner;
 }
 
-ExampleReaderOptions reader_options(const StreamTraining& options) {
-  ExampleReaderOptions reader;
-  reader.threads =
-      options.threads > 0 ? options.threads : std::min(2U, std::max(1U, std::thread::hardware_concurrency()));
-  reader.bad_rows = options.skip_bad_rows ? BadRows::skip : BadRows::stop;
-  if (!options.target.empty()) reader.columns = CsvColumns{options.target, options.weight};
-  if (!options.delimiter.empty()) reader.dialect.delimiter = options.delimiter == "tab" ? '\t' : options.delimiter[0];
-  if (!options.header.empty()) reader.dialect.header = options.header == "yes";
-  return reader;
+// Options that are given again must be what they were: a run does not change on its way.
+void check_goes_on(const StreamTraining& options, const StreamOptions& before, const StreamInput& input) {
+  const StreamOptions asked = learner_options(options);
+  const auto schedule = [](const StreamOptions& of) { return of.schedule ? of.schedule->spec() : "auto"; };
+  const auto check = [&](const std::vector<std::string>& names, const char* what, const std::string& was,
+                         const std::string& is) {
+    const bool given = std::ranges::any_of(
+        names, [&](const std::string& name) { return std::ranges::find(options.given, name) != options.given.end(); });
+    if (!given || was == is) return;
+    throw FileError(fmt::format("cannot go on with {}: its {} is {}, not {}", quoted_path(options.resume), what,
+                                in_quotes(was), in_quotes(is)));
+  };
+  check({"--bits"}, "bits", std::to_string(before.bits), std::to_string(asked.bits));
+  check({"--loss"}, "loss", before.loss, asked.loss);
+  check({"--optimizer", "--rule"}, "rule", before.optimizer.rule, asked.optimizer.rule);
+  check({"--optimizer", "--transform"}, "transform", before.optimizer.transform, asked.optimizer.transform);
+  check({"--lr", "--schedule"}, "schedule", schedule(before), schedule(asked));
+  check({"--l2"}, "l2", format_number(before.l2), format_number(asked.l2));
+  check({"--target"}, "target", input.target, options.target);
+  check({"--weight"}, "weight", input.weight, options.weight);
+}
+
+void check_predictions_file(const StreamTraining& options) {
+  for (const std::string& other : {options.data.path, options.save, options.resume}) {
+    std::error_code ignored;
+    const bool same = !other.empty() && (options.predictions == other ||
+                                         std::filesystem::equivalent(options.predictions, other, ignored));
+    if (!same) continue;
+    throw FileError(fmt::format("cannot write predictions to {}: that is the {}", quoted_path(options.predictions),
+                                other == options.data.path ? "data" : "model"));
+  }
+}
+
+std::string skipped_text(std::uint64_t rows) {
+  return fmt::format("{} bad row{} skipped", with_commas(rows), rows == 1 ? "" : "s");
 }
 
 // One pass over a stream as the user sees it.
 class StreamPass {
  public:
-  explicit StreamPass(const StreamTraining& options)
-      : options_(options),
-        learner_(make_learner(options)),
-        reader_(options.data, format_named(options.format), reader_options(options)) {
-    if (!options.predictions.empty()) predictions_ = std::make_unique<PredictionFile>(options.predictions);
-    learner_.set_events({.report = [this](const StreamStatistics& so_far) { print_progress(so_far); },
-                         .prediction = predictions_ ? [this](const StreamPrediction& made) { write(made); }
-                                                    : std::function<void(const StreamPrediction&)>()});
+  explicit StreamPass(const StreamTraining& options) : options_(options), learner_(make_learner()) {
+    if (!options_.predictions.empty()) check_predictions_file(options_);
+    refuse_model(options_.data.path);
   }
 
   int run() {
-    const Clock::time_point start = Clock::now();
-    std::string fault;
     try {
-      learn();
-    } catch (const Error& caught) {  // whatever was learned before is saved
-      fault = caught.what();
+      open();
+    } catch (const Error&) {
+      if (!stop_.flag()) throw;
     }
+    const Clock::time_point start = Clock::now();
+    const std::string fault = stop_.flag() ? "" : learn();
     seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
-    if (learner_.statistics().examples > 0 || fault.empty()) save();
-    if (fault.empty()) print_result();
-    if (!fault.empty()) {
-      fmt::print(stderr, "ignd: {}; the model of the {} examples before it is saved in {}\n", fault,
-                 with_commas(learner_.statistics().examples), quoted_path(options_.save));
-      return 1;
-    }
-    if (!stop_.flag()) return 0;
-    fmt::print(stderr,
-               "ignd: interrupted after {} examples; saved {}; go on with --resume and the rest of the stream\n",
-               with_commas(learner_.statistics().examples), quoted_path(options_.save));
-    return 130;
+    if (!fault.empty()) return end_with(fault);
+    return stop_.flag() ? end_interrupted() : end();
   }
 
  private:
-  static StreamLearner make_learner(const StreamTraining& options) {
-    if (options.resume.empty()) return StreamLearner(learner_options(options));
-    return StreamLearner::restore(Checkpoint::read(options.resume), options.skip_bad_rows);
+  StreamLearner make_learner() {
+    if (options_.resume.empty()) return StreamLearner(learner_options(options_));
+    const Checkpoint saved = Checkpoint::read(options_.resume);
+    StreamLearner learner = load_learner(options_.resume, saved, options_.skip_bad_rows);
+    before_ = load_input(options_.resume, saved);
+    rows_before_ = learner.statistics().rows;
+    check_goes_on(options_, learner.options(), *before_);
+    check_fits(options_.data, *before_);
+    return learner;
   }
 
   bool talks() const { return !options_.json && !options_.quiet; }
 
-  void learn() {
+  void open() {
+    ExampleReaderOptions reader{.threads = options_.threads > 0 ? options_.threads : useful_threads(),
+                                .bad_rows = options_.skip_bad_rows ? BadRows::skip : BadRows::stop,
+                                .dialect = options_.data.dialect(),
+                                .interruption = stop_.descriptor()};
+    std::optional<ExampleFormat> format = asked_format(options_.data);
+    if (before_) {
+      input_ = *before_;
+      format = input_.format;
+    } else {
+      input_.target = options_.target;
+      input_.weight = options_.weight;
+    }
+    if (!input_.target.empty()) {
+      reader.columns = CsvColumns{.target = input_.target};
+      if (!input_.weight.empty()) reader.columns->weight = input_.weight;
+      if (before_) {
+        reader.columns->features = input_.features;
+        reader.columns->text_target = input_.text_target;
+      }
+    }
+    reader_ = std::make_unique<ExampleReader>(options_.data.path, format, reader);
+    input_.format = reader_->format();
+    check_fits(options_.data, input_);
+    refuse_columns_of_others();
+    if (!before_) input_.features = reader_->features();
+    input_.text_target = reader_->has_text_target();
+    if (input_.text_target) learner_.set_label_names([this](double label) { return label_name(label); });
+    open_predictions();
+  }
+
+  void refuse_columns_of_others() const {
+    if (input_.has_columns() || (input_.target.empty() && input_.weight.empty())) return;
+    throw InvalidArgument(fmt::format("{} has no columns: each of its lines begins with the label; leave out {}",
+                                      options_.data.name(), input_.target.empty() ? "--weight" : "--target"));
+  }
+
+  void open_predictions() {
+    StreamEvents events{.report = [this](const StreamStatistics& so_far) { print_progress(so_far); }, .prediction = {}};
+    if (!options_.predictions.empty()) {
+      using Mode = PredictionWriter::Mode;
+      predictions_ = std::make_unique<PredictionWriter>(options_.predictions, before_ ? Mode::append : Mode::replace);
+      events.prediction = [this](const StreamPrediction& made) { write(made); };
+    }
+    learner_.set_events(std::move(events));
+  }
+
+  std::string label_name(double label) const {
+    const auto known = input_.classes.find(label);
+    return known != input_.classes.end() ? known->second : reader_->target_name(label);
+  }
+
+  // Returns what was wrong. Whatever was learned before is there to be saved.
+  std::string learn() {
+    try {
+      learn_blocks();
+      if (!stop_.flag()) learner_.finish();
+      if (predictions_) predictions_->flush();
+      return "";
+    } catch (const BadRow& fault) {
+      return finish_after(fmt::format("{}, {}", options_.data.name(), fault.what()));
+    } catch (const LearningEnded& fault) {
+      return finish_after(fmt::format("{}, {}", options_.data.name(), fault.what()));
+    } catch (const Error& fault) {
+      return finish_after(fault.what());
+    }
+  }
+
+  // Where waiting was interrupted, it may have cut a line in two: what was read, good or bad, does not count then.
+  bool read(ExampleBlock& block) {
+    try {
+      return reader_->next(block) && !stop_.flag();
+    } catch (const Error&) {
+      if (stop_.flag()) return false;
+      throw;
+    }
+  }
+
+  void learn_blocks() {
     ExampleBlock block;
-    while (!stop_.flag() && reader_.next(block)) {
+    while (read(block)) {
       learner_.learn(block);
+      last_line_ = block.line.back();
       if (predictions_) predictions_->flush();
     }
-    if (!stop_.flag()) learner_.finish();
-    if (predictions_) predictions_->flush();
-    if (learner_.statistics().rows == 0) throw FileError(fmt::format("{} has no examples", in_quotes(options_.data)));
+    if (stop_.flag() || last_line_ > 0) return;
+    const std::uint64_t skipped = reader_->skipped_rows();
+    throw FileError(
+        fmt::format("{} has no examples{}", options_.data.name(), skipped > 0 ? "; " + skipped_text(skipped) : ""));
+  }
+
+  // Examples that wait for the loss to be chosen count as well. A second fault would only hide the first.
+  std::string finish_after(std::string fault) {
+    try {
+      learner_.finish();
+      if (predictions_) predictions_->flush();
+    } catch (const Error&) {
+    }
+    return fault;
+  }
+
+  int end() {
+    if (learner_.statistics().examples == 0) {
+      throw FileError(fmt::format("{} has no labels to learn from; nothing is saved", options_.data.name()));
+    }
+    save();
+    print_result();
+    if (!saved_.fault.empty()) print_error("ignd: {}\n", saved_.fault);
+    const auto label = learner_.only_label();
+    if (label && saved_.fault.empty()) {
+      print_error("ignd: every label is {}: there is nothing to tell apart; the model is saved in {}\n",
+                  input_.text_target ? in_quotes(label_name(*label)) : format_number(*label), quoted_path(saved_.path));
+    }
+    return label || !saved_.fault.empty() ? failure : 0;
+  }
+
+  int end_with(const std::string& fault) {
+    if (!learner_.has_begun()) throw FileError(fault);
+    save();
+    print_error("ignd: {}; {}\n", fault,
+                !saved_.fault.empty()
+                    ? saved_.fault
+                    : fmt::format("the model of the {} examples before it is saved in {}",
+                                  with_commas(learner_.statistics().examples), quoted_path(saved_.path)));
+    return failure;
+  }
+
+  int end_interrupted() {
+    if (!learner_.has_begun()) {
+      print_error("ignd: interrupted before there was anything to save\n");
+      return interrupted_code;
+    }
+    save();
+    if (saved_.path.empty()) {
+      print_error("ignd: interrupted; {}\n", saved_.fault);
+      return interrupted_code;
+    }
+    print_error("ignd: interrupted after line {} of {}; saved {}; go on with --resume {} and the lines behind it\n",
+                with_commas(last_line_), options_.data.name(), quoted_path(saved_.path), saved_.path);
+    return interrupted_code;
   }
 
   void print_decision() {
     if (decided_ || learner_.decision().empty()) return;
     decided_ = true;
     if (!talks()) return;
-    fmt::print("{}\n{:>12} {:>12} {:>12}\n", learner_.decision(), "examples", "since last", "average");
+    print("{}\n{:>12} {:>12} {:>12}\n", learner_.decision(), "examples", "since last", "average");
   }
 
   void print_progress(const StreamStatistics& so_far) {
     print_decision();
-    if (options_.json) {
+    if (options_.json && !options_.quiet) {
       JsonLine("progress")
           .set("examples", so_far.examples)
           .set("loss_since_last", so_far.average_recent_loss())
@@ -157,60 +280,78 @@ class StreamPass {
           .print();
     }
     if (!talks()) return;
-    fmt::print("{:>12} {:>12.6f} {:>12.6f}\n", with_commas(so_far.examples), so_far.average_recent_loss(),
-               so_far.average_loss());
+    print("{:>12} {:>12.6g} {:>12.6g}\n", with_commas(so_far.examples), so_far.average_recent_loss(),
+          so_far.average_loss());
     std::fflush(stdout);
   }
 
   void write(const StreamPrediction& made) {
     if (learner_.classifies()) {
-      predictions_->add(
-          fmt::format("{},{},{:.6g}\n", made.row, reader_.target_name(made.prediction), made.probability));
+      const bool text = input_.text_target;
+      predictions_->add(made.row, text ? label_name(made.prediction) : format_number(made.prediction),
+                        made.probability);
     } else {
-      predictions_->add(fmt::format("{},{:.6g}\n", made.row, made.prediction));
+      predictions_->add(made.row, made.prediction);
     }
   }
 
   void save() {
+    if (input_.text_target) {
+      for (const double label : learner_.class_labels()) input_.classes[label] = label_name(label);
+    }
     Checkpoint checkpoint;
-    checkpoint.set("kind", std::string("stream model"));
+    checkpoint.set("kind", std::string(stream_model_kind));
+    input_.save(checkpoint);
     learner_.save(checkpoint);
-    checkpoint.write(options_.save);
+    saved_ = save_somewhere(checkpoint, options_.save);
   }
 
   void print_result() const {
     const StreamStatistics& total = learner_.statistics();
-    const double rate = static_cast<double>(total.rows) / seconds_;
-    const std::uint64_t skipped = total.skipped + reader_.skipped_rows();
+    const double rate = static_cast<double>(total.rows - rows_before_) / seconds_;
+    const std::uint64_t skipped = total.skipped + reader_->skipped_rows();
     if (options_.json) {
       JsonLine line("result");
       line.set("examples", total.examples).set("skipped", skipped).set("decision", learner_.decision());
+      line.set("loss", learner_.loss()).set("metrics.progressive.loss", total.average_loss());
       if (learner_.classifies()) {
         line.set("metrics.progressive.log_loss", total.average_loss());
         line.set("metrics.progressive.accuracy", total.accuracy());
-      } else {
+      } else if (learner_.loss() == "squared") {
         line.set("metrics.progressive.mse", total.average_loss());
       }
-      line.set("seconds", seconds_).set("samples_per_second", rate).set("saved", options_.save).print();
+      line.set("seconds", seconds_).set("samples_per_second", rate);
+      if (!saved_.path.empty()) line.set("saved", saved_.path);
+      line.print();
       return;
     }
-    fmt::print("{} examples, average loss {:.6f}", with_commas(total.examples), total.average_loss());
-    if (learner_.classifies()) fmt::print(", accuracy {:.4f}", total.accuracy());
-    if (skipped > 0) fmt::print("; {} bad rows skipped", with_commas(skipped));
-    fmt::print("; {:.3g} s, {:.3g} examples/s\nsaved {}\n", seconds_, rate, options_.save);
+    print("{} examples, average loss {:.6g}", with_commas(total.examples), total.average_loss());
+    if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy());
+    if (skipped > 0) print("; {}", skipped_text(skipped));
+    print("; {:.3g} s, {:.3g} examples/s\n", seconds_, rate);
+    if (!saved_.path.empty()) print("saved {}\n", saved_.path);
   }
 
   StreamTraining options_;
   StopSignal stop_;
+  std::optional<StreamInput> before_;  // of the run that is gone on with
+  std::uint64_t rows_before_ = 0;
   StreamLearner learner_;
-  ExampleReader reader_;
-  std::unique_ptr<PredictionFile> predictions_;
+  StreamInput input_;
+  std::unique_ptr<ExampleReader> reader_;
+  std::unique_ptr<PredictionWriter> predictions_;
+  std::uint64_t last_line_ = 0;
+  Saved saved_;
   bool decided_ = false;
   double seconds_ = 0;
 };
 
 }  // namespace
 
-int train_stream(const StreamTraining& options) { return StreamPass(options).run(); }
+int train_stream(const StreamTraining& options) {
+  // Who reads the first lines only does not mean to end the learning.
+  std::signal(SIGPIPE, SIG_IGN);
+  return StreamPass(options).run();
+}
 
 }  // namespace ignd::cli

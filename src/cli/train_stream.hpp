@@ -1,17 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include "cli/data_file.hpp"
+
 #include <string>
+#include <vector>
 
 namespace ignd::cli {
 
 struct StreamTraining {
-  std::string data = "-";
-  std::string format;  // empty: by looking at it
-  std::string target;  // a column, for comma-separated values
-  std::optional<std::string> weight;
-  std::string delimiter, header;
+  std::vector<std::string> given;  // the names of the options that the user gave
+  DataFile data;
+  std::string target, weight;  // columns, of comma-separated values
   std::string loss;
   std::string rule, transform;
   std::string rate;  // empty or "auto": the learner's own

@@ -2,7 +2,10 @@
 
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
+#include "cli/prediction_writer.hpp"
 #include "cli/report.hpp"
+#include "cli/stream_model.hpp"
+#include "cli/use_stream_model.hpp"
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
@@ -44,18 +47,12 @@ auto blaming(const DataFile& data, Use use) -> decltype(use()) {
   }
 }
 
-// As a field of comma-separated values.
-std::string as_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
-  return field + '"';
-}
-
 }  // namespace
 
 int predict(const UseOptions& options) {
-  const TableModel model = load(options.model, Checkpoint::read(options.model));
+  const Checkpoint checkpoint = Checkpoint::read(options.model);
+  if (is_stream_model(checkpoint)) return predict_stream(options, checkpoint);
+  const TableModel model = load(options.model, checkpoint);
   const bool to_file = !options.output.empty();
   if (to_file) check_can_save(options.output, options.data);
   const Table table = read(options.data, model);
@@ -87,14 +84,16 @@ int predict(const UseOptions& options) {
     print("{}", out);
   }
   if (unknown > 0) {
-    fmt::print(stderr, "ignd: {} values were texts that training did not have; they count as none of the known ones\n",
-               with_commas(unknown));
+    print_error("ignd: {} values were texts that training did not have; they count as none of the known ones\n",
+                with_commas(unknown));
   }
   return 0;
 }
 
 int evaluate(const UseOptions& options) {
-  const TableModel model = load(options.model, Checkpoint::read(options.model));
+  const Checkpoint checkpoint = Checkpoint::read(options.model);
+  if (is_stream_model(checkpoint)) return evaluate_stream(options, checkpoint);
+  const TableModel model = load(options.model, checkpoint);
   const Table table = read(options.data, model);
   const Quality quality = blaming(options.data, [&] {
     const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
@@ -115,6 +114,7 @@ int evaluate(const UseOptions& options) {
 
 int inspect(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
+  if (is_stream_model(checkpoint)) return inspect_stream(options, checkpoint);
   const TableModel model = load(options.model, checkpoint);
   const Target& target = model.target;
   if (options.json) {

@@ -39,12 +39,14 @@ class Descriptor {
   int number_;
 };
 
+// Opened so that a pipe without a writer does not hold us up where nothing could interrupt it: we wait in poll().
 class File final : public ByteSource {
  public:
-  explicit File(const std::string& path)
+  File(const std::string& path, int interruption)
       : name_(path == "-" ? "the standard input" : quoted_path(path)),
-        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
-        stop_(eventfd(0, EFD_CLOEXEC)) {
+        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        stop_(eventfd(0, EFD_CLOEXEC)),
+        interruption_(interruption) {
     if (*bytes_ < 0 || *stop_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
     struct stat about {};
     if (fstat(*bytes_, &about) == 0) {
@@ -59,7 +61,7 @@ class File final : public ByteSource {
     do {
       if (may_wait_ && !wait_for_bytes()) return 0;
       count = ::read(*bytes_, into.data(), into.size());
-    } while (count < 0 && errno == EINTR);
+    } while (count < 0 && (errno == EINTR || errno == EAGAIN));
     if (count < 0) throw FileError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
     return static_cast<std::size_t>(count);
   }
@@ -73,17 +75,18 @@ class File final : public ByteSource {
   const std::string& name() const override { return name_; }
 
  private:
-  // False if stop_waiting was called. Readable, at the end, or broken: read() tells which.
+  // False if it was told to stop. Readable, at the end, or broken: read() tells which.
   bool wait_for_bytes() const {
-    std::array<pollfd, 2> either{pollfd{*bytes_, POLLIN, 0}, pollfd{*stop_, POLLIN, 0}};
-    while (poll(either.data(), either.size(), -1) < 0 && errno == EINTR) {
+    std::array<pollfd, 3> any{pollfd{*bytes_, POLLIN, 0}, pollfd{*stop_, POLLIN, 0}, pollfd{interruption_, POLLIN, 0}};
+    while (poll(any.data(), any.size(), -1) < 0 && errno == EINTR) {
     }
-    return either[1].revents == 0;
+    return any[1].revents == 0 && any[2].revents == 0;
   }
 
   std::string name_;
   Descriptor bytes_;
-  Descriptor stop_;  // an event that ends the waiting
+  Descriptor stop_;   // an event that ends the waiting
+  int interruption_;  // another one, somebody else's; negative: none
   bool may_wait_ = true;
 };
 
@@ -132,7 +135,9 @@ class Gzip final : public ByteSource {
       const int status = inflate(&stream_, Z_NO_FLUSH);
       between_members_ = status == Z_STREAM_END;
       if (between_members_) inflateReset(&stream_);
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+      const bool broken = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
+      // What was unpacked before the fault is given first; asked again, zlib finds the fault again.
+      if (broken && stream_.avail_out == room) {
         throw FileError(fmt::format("{} is broken gzip: {}", name(),
                                     stream_.msg != nullptr ? stream_.msg : "the data cannot be unpacked"));
       }
@@ -159,8 +164,8 @@ class Gzip final : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
-  std::unique_ptr<ByteSource> file = std::make_unique<File>(path);
+std::unique_ptr<ByteSource> open_bytes(const std::string& path, int interruption) {
+  std::unique_ptr<ByteSource> file = std::make_unique<File>(path, interruption);
   constexpr std::string_view gzip_mark = "\x1f\x8b";
   std::array<char, 2> front{};
   std::size_t count = 0;

@@ -23,7 +23,8 @@ class ByteSource {
   virtual const std::string& name() const = 0;
 };
 
-// "-" is the standard input. Whether it is gzip is seen from the first bytes. Throws FileError.
-std::unique_ptr<ByteSource> open_bytes(const std::string& path);
+// "-" is the standard input. Whether it is gzip is seen from the first bytes. Once the descriptor `interruption` can be
+// read from, nothing waits for bytes any more, as after stop_waiting. Throws FileError.
+std::unique_ptr<ByteSource> open_bytes(const std::string& path, int interruption = -1);
 
 }  // namespace ignd

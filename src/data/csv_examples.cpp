@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,10 +18,18 @@ constexpr std::size_t most_targets = 16;  // two are classes; more only show in 
 
 std::size_t find_column(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    throw InvalidArgument(fmt::format("there is no column {}{}", in_quotes(name), suggestion(name, names)));
-  }
-  return static_cast<std::size_t>(found - names.begin());
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const std::string near = suggestion(name, names);
+  constexpr std::size_t most_listed = 12;
+  std::string listed;
+  if (near.empty() && names.size() <= most_listed) listed = "; there are " + join(names, ", ");
+  throw InvalidArgument(fmt::format("there is no column {}{}{}", in_quotes(name), near, listed));
+}
+
+void refuse_twins(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  const auto twin = std::ranges::adjacent_find(names);
+  if (twin != names.end()) throw InvalidArgument(fmt::format("two columns have the name {}", in_quotes(*twin)));
 }
 
 std::uint32_t text_index(std::uint64_t column, std::string_view text) {
@@ -54,30 +63,53 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
     names_.push_back(header_ ? std::string(trimmed(row[i])) : fmt::format("c{}", i + 1));
     hashes_.push_back(XXH3_64bits(names_.back().data(), names_.back().size()));
   }
-  target_ = find_column(names_, columns.target);
-  if (columns.weight) weight_ = find_column(names_, *columns.weight);
-  if (header_) at = next;
+  refuse_twins(names_);
+  is_feature_.assign(names_.size(), !columns.features);
+  for (const std::string& name : columns.features.value_or(std::vector<std::string>())) {
+    is_feature_[find_column(names_, name)] = true;
+  }
+  if (columns.weight) {
+    weight_ = find_column(names_, *columns.weight);
+    is_feature_[*weight_] = false;
+  }
+  if (!columns.target) return;
+  target_ = find_column(names_, *columns.target);
+  is_feature_[*target_] = false;
+  text_target_ = columns.text_target.value_or(false);
+  if (text_target_ || !columns.text_target) look_at_targets(header_ ? next : at, end, columns.text_target.has_value());
+}
+
+// The first label says what the target is. The first two texts are noted here: later on, whichever thread comes first
+// notes its own.
+void CsvExampleParser::look_at_targets(const char* at, const char* end, bool known) {
+  CsvRow row(delimiter_);
   double value = 0;
-  while (at < end) {
-    next = row.split(at, end, false);
-    if (next == nullptr) break;
-    at = next;
-    if (row.size() != names_.size()) continue;
-    text_target_ = !is_missing(row[target_]) && !is_number(row[target_], value);
-    if (text_target_) return;
+  while (at != nullptr && at < end && labels_.size() < 2) {
+    at = row.split(at, end, false);
+    if (at == nullptr || row.size() != names_.size() || is_missing(row[*target_])) continue;
+    if (!known) text_target_ = !is_number(row[*target_], value);
+    if (!text_target_) return;
+    known = true;
+    note_label(row[*target_]);
   }
 }
 
+void CsvExampleParser::note_label(std::string_view field) const {
+  const std::lock_guard lock(mutex_);
+  if (labels_.size() >= most_targets) return;
+  const std::string_view text = trimmed(field);
+  labels_.try_emplace(static_cast<double>(text_code(text)), text);
+}
+
 std::string CsvExampleParser::read_target(std::string_view field, double& target) const {
-  if (is_missing(field)) return fmt::format("the target {} is missing", in_quotes(names_[target_]));
+  if (is_missing(field)) return fmt::format("the target {} is missing", in_quotes(names_[*target_]));
   if (!text_target_) {
     if (is_number(field, target) && std::isfinite(target)) return "";
-    return fmt::format("the target {} is {}, which is not a finite number", in_quotes(names_[target_]),
+    return fmt::format("the target {} is {}, which is not a finite number", in_quotes(names_[*target_]),
                        in_quotes(field));
   }
   target = static_cast<double>(text_code(trimmed(field)));
-  const std::lock_guard lock(mutex_);
-  if (labels_.size() < most_targets) labels_.try_emplace(target, trimmed(field));
+  note_label(field);
   return "";
 }
 
@@ -85,20 +117,31 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
   if ((header_ && number == 1) || trimmed(line).empty()) return "";
   CsvRow row(delimiter_);
   row.split(line.data(), line.data() + line.size(), true);
-  if (row.size() != names_.size()) return fmt::format("has {} fields instead of {}", row.size(), names_.size());
-  double target = 0;
-  std::string fault = read_target(row[target_], target);
-  if (!fault.empty()) return fault;
+  if (row.size() != names_.size()) {
+    return fmt::format("has {} field{} instead of {}", row.size(), row.size() == 1 ? "" : "s", names_.size());
+  }
+  double target = std::numeric_limits<double>::quiet_NaN();
+  if (target_) {
+    std::string fault = read_target(row[*target_], target);
+    if (!fault.empty()) return fault;
+  }
   double weight = 1;
   if (weight_ && !(is_number(row[*weight_], weight) && weight >= 0 && std::isfinite(weight))) {
     return fmt::format("the weight is {}, but must be a number of at least 0", in_quotes(row[*weight_]));
   }
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (c == target_ || c == weight_) continue;
-    append_feature(hashes_[c], row[c], block);
+    if (is_feature_[c]) append_feature(hashes_[c], row[c], block);
   }
   block.finish(target, weight, number);
   return "";
+}
+
+std::vector<std::string> CsvExampleParser::features() const {
+  std::vector<std::string> features;
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    if (is_feature_[c]) features.push_back(names_[c]);
+  }
+  return features;
 }
 
 std::string CsvExampleParser::target_name(double target) const {

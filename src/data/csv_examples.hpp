@@ -12,10 +12,13 @@
 
 namespace ignd {
 
-// Which columns of a table are not features.
+// What the columns of a table are for.
 struct CsvColumns {
-  std::string target;
-  std::optional<std::string> weight;
+  std::optional<std::string> target = {};  // none: the examples have no label, as those that are to be predicted
+  std::optional<std::string> weight = {};
+  std::optional<std::vector<std::string>> features = {};  // not given: all the others
+  // What the target is: texts, or numbers. By looking at the beginning if not given.
+  std::optional<bool> text_target = {};
 };
 
 // Rows of comma-separated values as examples. A number is a feature of the column's name; a text is a feature of the
@@ -29,18 +32,23 @@ class CsvExampleParser final : public ExampleParser {
 
   std::string parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const override;
 
+  bool has_text_target() const { return text_target_; }
+  std::vector<std::string> features() const;  // the names of their columns
+
   // The text of a target that is one, as far as it was read; otherwise the number.
   std::string target_name(double target) const;
 
  private:
+  void look_at_targets(const char* at, const char* end, bool known);
+  void note_label(std::string_view field) const;
   std::string read_target(std::string_view field, double& target) const;
 
   char delimiter_;
   bool header_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> hashes_;  // of the names
-  std::size_t target_;
-  std::optional<std::size_t> weight_;
+  std::vector<bool> is_feature_;
+  std::optional<std::size_t> target_, weight_;
   bool text_target_ = false;
   mutable std::mutex mutex_;
   mutable std::map<double, std::string> labels_;  // the first few texts of the target

@@ -108,6 +108,8 @@ class ExampleReader::Blocks {
   std::string target_name(double target) const {
     return csv_ != nullptr ? csv_->target_name(target) : format_number(target);
   }
+  bool has_text_target() const { return csv_ != nullptr && csv_->has_text_target(); }
+  std::vector<std::string> features() const { return csv_ != nullptr ? csv_->features() : std::vector<std::string>(); }
   void stop_waiting() { lines_.source().stop_waiting(); }
 
  private:
@@ -117,10 +119,23 @@ class ExampleReader::Blocks {
     return looked_at_ ? looked_at_->text() : std::string_view();
   }
 
+  // Of a table there must be more than its header to see what it is, however slowly it comes.
+  std::string_view beginning_with_row() {
+    std::string_view text = beginning();
+    LineBlock more;
+    while (!text.empty() && text.find('\n') + 1 == text.size() && lines_.next(more)) {
+      looked_at_->bytes.resize(looked_at_->size);
+      looked_at_->bytes.insert(looked_at_->bytes.end(), more.text().begin(), more.text().end());
+      looked_at_->size += more.size;
+      text = looked_at_->text();
+    }
+    return text;
+  }
+
   std::unique_ptr<ExampleParser> make_parser(const ExampleReaderOptions& options) {
     if (format_ != ExampleFormat::csv) return make_example_parser(format_);
     if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
-    const std::string_view text = beginning();
+    const std::string_view text = beginning_with_row();
     if (text.empty()) throw FileError(fmt::format("{} is empty", lines_.source().name()));
     auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect);
     csv_ = parser.get();
@@ -129,7 +144,7 @@ class ExampleReader::Blocks {
 
   ExampleFormat guess_format(const ExampleReaderOptions& options) {
     const std::string_view text = beginning();
-    if (text.empty()) return ExampleFormat::svmlight;  // nothing is an empty file of any format
+    if (text.empty()) return options.columns ? ExampleFormat::csv : ExampleFormat::svmlight;
     const auto guess = guess_example_format(text);
     if (guess) return *guess;
     if (options.columns) return ExampleFormat::csv;
@@ -232,7 +247,7 @@ class ExampleReader::ReadAhead {
 
 ExampleReader::ExampleReader(const std::string& path, std::optional<ExampleFormat> format,
                              const ExampleReaderOptions& options)
-    : ExampleReader(open_bytes(path), format, options) {}
+    : ExampleReader(open_bytes(path, options.interruption), format, options) {}
 
 ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
                              const ExampleReaderOptions& options)
@@ -243,6 +258,10 @@ ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<E
 ExampleReader::~ExampleReader() = default;
 
 ExampleFormat ExampleReader::format() const { return blocks_->format(); }
+
+bool ExampleReader::has_text_target() const { return blocks_->has_text_target(); }
+
+std::vector<std::string> ExampleReader::features() const { return blocks_->features(); }
 
 std::string ExampleReader::target_name(double target) const { return blocks_->target_name(target); }
 

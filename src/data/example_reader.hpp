@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ignd {
 
@@ -29,6 +30,7 @@ struct ExampleReaderOptions {
   std::size_t block_size = LineBlocks::default_size;  // in bytes of text
   std::optional<CsvColumns> columns = {};             // of a file of comma-separated values; without, it is none
   CsvDialect dialect = {};
+  int interruption = -1;  // a descriptor: once it can be read from, a stream that gives nothing ends
 };
 
 // The examples of a file, block by block. They are the same, and an error comes behind the same example, with any
@@ -53,6 +55,8 @@ class ExampleReader {
 
   // A label as it stands in the file.
   std::string target_name(double target) const;
+  bool has_text_target() const;
+  std::vector<std::string> features() const;  // the columns, of comma-separated values
 
   // How many rows were skipped so far. All of them are counted once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }

@@ -90,21 +90,48 @@ void StreamLearner::start(const std::string& loss) {
   range_.stretches = name == "squared";
 }
 
+void StreamLearner::set_label_names(LabelName name) {
+  const std::string& loss = options_.loss;
+  if (!loss.empty() && loss_name(loss) != "logistic") {
+    throw InvalidArgument(fmt::format("the target holds texts; the loss {} needs numbers", loss));
+  }
+  label_name_ = std::move(name);
+}
+
+std::string StreamLearner::loss() const { return trainer_ ? trainer_->options().loss->spec() : ""; }
+
+std::vector<double> StreamLearner::class_labels() const {
+  std::vector<double> labels =
+      decision_.empty() ? survey_.distinct() : std::vector{classes_.negative(), classes_.positive()};
+  std::erase_if(labels, [](double label) { return std::isnan(label); });
+  return labels;
+}
+
+std::optional<double> StreamLearner::only_label() const {
+  if (std::isnan(only_label_)) return std::nullopt;
+  return only_label_;
+}
+
+std::size_t StreamLearner::weights_not_zero() const {
+  const std::span<const float> weights = model_->parameters();
+  return weights.size() - static_cast<std::size_t>(std::ranges::count(weights, 0.0F));
+}
+
 bool StreamLearner::has_seen_enough() const {
-  const std::size_t telling = options_.loss.empty() ? 3 : 2;
+  const std::size_t telling = options_.loss.empty() && !label_name_ ? 3 : 2;
   return survey_.distinct().size() >= telling || held_.size() >= most_held;
 }
 
 void StreamLearner::decide() {
-  const std::string labels = fmt::format("the first {} labels are {}", survey_.labels(), survey_.text());
+  const std::string labels = fmt::format("the first {} labels are {}", survey_.labels(), survey_.text(label_name_));
   if (!options_.loss.empty()) {
     start(options_.loss);
     decision_ = fmt::format("logistic loss, as given; {}", labels);
   } else {
-    start(survey_.distinct().size() == 2 ? "logistic" : "squared");
+    start(survey_.distinct().size() == 2 || label_name_ ? "logistic" : "squared");
     decision_ = fmt::format("{} loss, because {}", trainer_->options().loss->spec(), labels);
   }
-  if (classifies_) classes_ = Classes(survey_.distinct());
+  if (classifies_) classes_ = Classes(survey_.distinct(), label_name_);
 }
 
 void StreamLearner::learn(const ExampleBlock& block) {
@@ -176,7 +203,7 @@ void StreamLearner::predict_row(const ExampleBlock& block, std::size_t i) {
 
 void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
   Classes classes = classes_;
-  const double y = classifies_ ? classes.number_of(block.target[i]) : block.target[i];
+  const double y = classifies_ ? classes.number_of(block.target[i], label_name_) : block.target[i];
   trainer_->options().loss->check_target(y);
   const TargetRange range = range_.with(y);
   const Input<float> x = input_of(block, i, scratch_);
@@ -191,6 +218,8 @@ void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
     const bool finite = centring_.observe(scratch_, model_->parameters());
     end_unless_finite(finite ? info.status : StepStatus::output_not_finite, block.line[i]);
   }
+  if (statistics_.examples == 0) only_label_ = block.target[i];
+  if (only_label_ != block.target[i]) only_label_ = std::numeric_limits<double>::quiet_NaN();
   count(y, made, block.weight[i]);
   if (events_.prediction) events_.prediction(made);
 }
@@ -285,6 +314,7 @@ void StreamLearner::save(Checkpoint& checkpoint) const {
   const std::array<std::uint64_t, 5> counts{range_.seen, std::uint64_t{range_.has_scale}, statistics_.rows,
                                             statistics_.examples, statistics_.skipped};
   checkpoint.set("learner.counts", std::span<const std::uint64_t>(counts));
+  checkpoint.set("learner.only-label", std::span<const double>(&only_label_, 1));
   centring_.save(checkpoint);
   save_held(checkpoint);
   if (trainer_) trainer_->save(checkpoint);
@@ -340,6 +370,7 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
   const auto& numbers = checkpoint.array<double>("learner.numbers", 9);
   const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 5);
   learner.classes_ = Classes(numbers[0], numbers[1]);
+  learner.only_label_ = checkpoint.array<double>("learner.only-label", 1)[0];
   learner.range_.offset = numbers[2];
   learner.range_.scale = numbers[3];
   learner.range_.seen = counts[0];

@@ -86,6 +86,9 @@ class StreamLearner {
   StreamLearner(StreamLearner&&) noexcept;
   StreamLearner& operator=(StreamLearner&&) noexcept;
 
+  // The labels are texts: they are classes. To be said before the first example, and again after restore().
+  void set_label_names(LabelName name);
+
   void set_events(StreamEvents events) { events_ = std::move(events); }
 
   // An example whose label is NaN is only predicted. As long as labels are needed to choose the loss, examples are held
@@ -101,7 +104,16 @@ class StreamLearner {
   const StreamStatistics& statistics() const { return statistics_; }
   // One line that says which loss is used and why; empty as long as it is open.
   const std::string& decision() const { return decision_; }
+  std::string loss() const;  // its spec; empty as long as it is open
   bool classifies() const { return classifies_; }
+  const Classes& classes() const { return classes_; }
+  std::vector<double> class_labels() const;  // those that have been seen
+  // The label of all examples, if it is one.
+  std::optional<double> only_label() const;
+  // Whether there is anything to save: examples that were learned, predicted or held back.
+  bool has_begun() const { return statistics_.rows > 0 || held_.size() > 0; }
+  const StreamOptions& options() const { return options_; }
+  std::size_t weights_not_zero() const;
 
   // The file says all that is needed to go on bit by bit.
   void save(Checkpoint& checkpoint) const;
@@ -139,11 +151,13 @@ class StreamLearner {
   CentringScratch scratch_;
   std::vector<float> remembered_;  // the weights that a step is about to change
 
+  LabelName label_name_;
   LabelSurvey survey_;
   ExampleBlock held_;
   std::string decision_;
   bool classifies_ = false;
   Classes classes_;
+  double only_label_ = std::numeric_limits<double>::quiet_NaN();  // NaN: none yet, or several
   TargetRange range_;
   StreamStatistics statistics_;
 };

@@ -1,0 +1,114 @@
+#include "cli/stream_model.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+const char* name_of(ExampleFormat format) {
+  switch (format) {
+    case ExampleFormat::svmlight:
+      return "svmlight";
+    case ExampleFormat::vw:
+      return "vw";
+    case ExampleFormat::csv:
+      return "csv";
+  }
+  return "";
+}
+
+ExampleFormat format_named(const std::string& name) {
+  for (const auto format : {ExampleFormat::svmlight, ExampleFormat::vw, ExampleFormat::csv}) {
+    if (name == name_of(format)) return format;
+  }
+  throw FileError(fmt::format("it was learned from the format {}, which this program does not know", in_quotes(name)));
+}
+
+template <class Use>
+auto blaming(const std::string& path, Use use) -> decltype(use()) {
+  try {
+    return use();
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("{} cannot be used: {}", quoted_path(path), fault.what()));
+  }
+}
+
+}  // namespace
+
+bool is_stream_model(const Checkpoint& checkpoint) {
+  return checkpoint.has("kind") && checkpoint.text("kind") == stream_model_kind;
+}
+
+std::string StreamInput::label_name(double label) const {
+  if (!text_target) return format_number(label);
+  const auto found = classes.find(label);
+  return found != classes.end() ? found->second : "?";
+}
+
+void StreamInput::save(Checkpoint& checkpoint) const {
+  checkpoint.set("stream.format", std::string(name_of(format)));
+  checkpoint.set("stream.target", target);
+  checkpoint.set("stream.weight", weight);
+  checkpoint.set("stream.columns", std::uint64_t{features.size()});
+  for (std::size_t c = 0; c < features.size(); ++c) checkpoint.set(fmt::format("stream.column.{}", c), features[c]);
+  checkpoint.set("stream.text-target", std::uint64_t{text_target});
+  checkpoint.set("stream.classes", std::uint64_t{classes.size()});
+  std::size_t i = 0;
+  for (const auto& [label, text] : classes) checkpoint.set(fmt::format("stream.class.{}", i++), text);
+}
+
+StreamInput StreamInput::load(const Checkpoint& checkpoint) {
+  StreamInput input;
+  input.format = format_named(checkpoint.text("stream.format"));
+  input.target = checkpoint.text("stream.target");
+  input.weight = checkpoint.text("stream.weight");
+  const std::uint64_t columns = checkpoint.number("stream.columns");
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    input.features.push_back(checkpoint.text(fmt::format("stream.column.{}", c)));
+  }
+  input.text_target = checkpoint.number("stream.text-target") != 0;
+  const std::uint64_t classes = checkpoint.number("stream.classes");
+  if (classes > 2) throw FileError("it names more than two classes: it is damaged");
+  for (std::uint64_t i = 0; i < classes; ++i) {
+    const std::string& text = checkpoint.text(fmt::format("stream.class.{}", i));
+    input.classes[static_cast<double>(text_code(text))] = text;
+  }
+  return input;
+}
+
+std::optional<ExampleFormat> asked_format(const DataFile& data) {
+  if (data.format.empty()) return std::nullopt;
+  return format_named(data.format == "tsv" ? "csv" : data.format);
+}
+
+void check_fits(const DataFile& data, const StreamInput& input) {
+  const ExampleFormat format = asked_format(data).value_or(input.format);
+  if (format != input.format) {
+    throw InvalidArgument(fmt::format("the model was learned from the format {} and can use no other, but {} is {}",
+                                      name_of(input.format), data.name(), name_of(format)));
+  }
+  if (input.has_columns() || (data.delimiter.empty() && data.header.empty())) return;
+  throw InvalidArgument(fmt::format("{} has the format {}: --delimiter and --header are for comma-separated values",
+                                    data.name(), name_of(input.format)));
+}
+
+unsigned useful_threads() {
+  constexpr unsigned most = 2;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most);
+}
+
+StreamLearner load_learner(const std::string& path, const Checkpoint& checkpoint, bool skip_bad_rows) {
+  return blaming(path, [&] { return StreamLearner::restore(checkpoint, skip_bad_rows); });
+}
+
+StreamInput load_input(const std::string& path, const Checkpoint& checkpoint) {
+  return blaming(path, [&] { return StreamInput::load(checkpoint); });
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "cli/data_file.hpp"
+#include "data/example_reader.hpp"
+#include "ignd/checkpoint.hpp"
+#include "train/stream_learner.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ignd::cli {
+
+inline constexpr const char* stream_model_kind = "stream model";
+bool is_stream_model(const Checkpoint& checkpoint);
+
+// What a model of streams needs to know of the examples it learned from, to read others in the same way.
+struct StreamInput {
+  ExampleFormat format = ExampleFormat::svmlight;
+  std::string target, weight;         // columns, of comma-separated values
+  std::vector<std::string> features;  // the others
+  bool text_target = false;
+  std::map<double, std::string> classes;  // the texts of the target by their labels
+
+  bool has_columns() const { return format == ExampleFormat::csv; }
+  std::string label_name(double label) const;  // as it stands in the file
+
+  void save(Checkpoint& checkpoint) const;
+  static StreamInput load(const Checkpoint& checkpoint);
+};
+
+// None if it is to be guessed.
+std::optional<ExampleFormat> asked_format(const DataFile& data);
+
+// Throws InvalidArgument if the user says that the data have another format than the model's, or what only
+// comma-separated values have.
+void check_fits(const DataFile& data, const StreamInput& input);
+
+// How many threads are useful for parsing.
+unsigned useful_threads();
+
+// The learner of a file; `path` is for messages. Throws FileError.
+StreamLearner load_learner(const std::string& path, const Checkpoint& checkpoint, bool skip_bad_rows = false);
+StreamInput load_input(const std::string& path, const Checkpoint& checkpoint);
+
+}  // namespace ignd::cli

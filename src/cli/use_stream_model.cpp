@@ -1,0 +1,194 @@
+#include "cli/use_stream_model.hpp"
+
+#include "cli/json_line.hpp"
+#include "cli/output.hpp"
+#include "cli/prediction_writer.hpp"
+#include "cli/report.hpp"
+#include "cli/stream_model.hpp"
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "train/metrics.hpp"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+struct StreamModel {
+  StreamInput input;
+  StreamLearner learner;
+};
+
+// A run that was interrupted early may hold examples back: here they are to count.
+StreamModel load(const std::string& path, const Checkpoint& checkpoint) {
+  StreamModel model{load_input(path, checkpoint), load_learner(path, checkpoint)};
+  if (model.input.text_target) {
+    model.learner.set_label_names([names = model.input](double label) { return names.label_name(label); });
+  }
+  model.learner.finish();
+  return model;
+}
+
+std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& input, CsvColumns columns) {
+  check_fits(data, input);
+  refuse_model(data.path);
+  columns.features = input.features;
+  ExampleReaderOptions options{.threads = useful_threads(), .dialect = data.dialect()};
+  if (input.has_columns()) options.columns = std::move(columns);
+  try {
+    return std::make_unique<ExampleReader>(data.path, input.format, options);
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("{} does not fit the model: {}", data.name(), fault.what()));
+  }
+}
+
+// Gives every example and its prediction to `use`; what is wrong is wrong with the file.
+template <class Use>
+void for_each_prediction(const DataFile& data, ExampleReader& reader, const StreamLearner& learner, Use use) {
+  ExampleBlock block;
+  std::vector<StreamPrediction> predictions;
+  std::uint64_t row = 0;
+  try {
+    while (reader.next(block)) {
+      learner.predict(block, predictions);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        predictions[i].row = ++row;
+        if (!use(block, i, predictions[i])) return;
+      }
+    }
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", data.name(), fault.what()));
+  }
+  if (row == 0) throw FileError(fmt::format("{} has no examples", data.name()));
+}
+
+// Measures as the rows come; of classes all are kept, since the area under the curve needs their order.
+class Judgement {
+ public:
+  explicit Judgement(const StreamModel& model) : model_(model), classes_(model.learner.classes()) {}
+
+  void add(double label, double weight, const StreamPrediction& made) {
+    ++rows_;
+    if (!model_.learner.classifies()) {
+      sums_.add(label, made.prediction, weight);
+      return;
+    }
+    const auto name = [&](double l) { return model_.input.label_name(l); };
+    y_.push_back(classes_.number_of(label, model_.input.text_target ? LabelName(name) : LabelName()));
+    logit_.push_back(made.output);
+    weight_.push_back(weight);
+  }
+
+  std::uint64_t rows() const { return rows_; }
+
+  Quality quality() const {
+    Quality quality;
+    if (model_.learner.classifies()) {
+      quality.classification = classification_metrics(y_, logit_, weight_);
+    } else {
+      quality.regression = sums_.metrics();
+    }
+    return quality;
+  }
+
+ private:
+  const StreamModel& model_;
+  Classes classes_;
+  std::uint64_t rows_ = 0;
+  RegressionSums sums_;
+  std::vector<double> y_, logit_, weight_;
+};
+
+std::string describe_target(const StreamModel& model) {
+  const Classes& classes = model.learner.classes();
+  if (!model.learner.classifies()) return "number";
+  if (!classes.complete()) return "class, of which one has been seen";
+  const std::string positive = model.input.label_name(classes.positive());
+  return fmt::format("class {} or {}; probabilities are of {}", model.input.label_name(classes.negative()), positive,
+                     positive);
+}
+
+}  // namespace
+
+int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
+  const StreamModel model = load(options.model, checkpoint);
+  if (!options.output.empty()) check_can_save(options.output, options.data);
+  const auto reader = open(options.data, model.input, {});
+  PredictionWriter writer(options.output);
+  for_each_prediction(options.data, *reader, model.learner,
+                      [&](const ExampleBlock&, std::size_t, const StreamPrediction& made) {
+                        if (model.learner.classifies()) {
+                          writer.add(made.row, model.input.label_name(made.prediction), made.probability);
+                        } else {
+                          writer.add(made.row, made.prediction);
+                        }
+                        return !writer.failed();
+                      });
+  writer.flush();
+  return 0;
+}
+
+int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
+  const StreamModel model = load(options.model, checkpoint);
+  if (options.weight && !model.input.has_columns()) {
+    throw InvalidArgument("--weight is for comma-separated values: examples of other formats carry their own");
+  }
+  const CsvColumns columns{
+      .target = model.input.target, .weight = options.weight, .text_target = model.input.text_target};
+  const auto reader = open(options.data, model.input, columns);
+  Judgement judgement(model);
+  for_each_prediction(options.data, *reader, model.learner,
+                      [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
+                        if (std::isnan(block.target[i])) return true;
+                        try {
+                          judgement.add(block.target[i], block.weight[i], made);
+                        } catch (const BadSample& fault) {
+                          throw BadRow(block.line[i], fault.what());
+                        }
+                        return true;
+                      });
+  if (judgement.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
+  const Quality quality = judgement.quality();
+  if (options.json) {
+    JsonLine line("result");
+    line.set("rows", judgement.rows()).set("loss", model.learner.loss());
+    set_metrics(line, "metrics.test", quality);
+    line.print();
+  } else {
+    print_table({fmt::format("{} rows", with_commas(judgement.rows()))}, {{"model", {quality}}});
+  }
+  return 0;
+}
+
+int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
+  const StreamModel model = load(options.model, checkpoint);
+  const StreamLearner& learner = model.learner;
+  const StreamStatistics& total = learner.statistics();
+  const std::uint64_t weights = (std::uint64_t{1} << learner.options().bits) + 1;  // and the bias
+  if (options.json) {
+    JsonLine line("model");
+    line.set("kind", stream_model_kind)
+        .set("bits", std::uint64_t{learner.options().bits})
+        .set("weights", weights)
+        .set("weights_not_zero", std::uint64_t{learner.weights_not_zero()})
+        .set("loss", learner.loss())
+        .set("decision", learner.decision())
+        .set("examples", total.examples)
+        .set("average_loss", total.average_loss());
+    if (model.input.has_columns()) line.set("target", model.input.target);
+    line.print();
+    return 0;
+  }
+  print("{}: {} bits, {} of {} weights are not zero\n", stream_model_kind, learner.options().bits,
+        with_commas(learner.weights_not_zero()), with_commas(weights));
+  print("{}\n", learner.decision());
+  print("{} examples, average progressive loss {:.6g}\n", with_commas(total.examples), total.average_loss());
+  print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", model.input.target, describe_target(model));
+  return 0;
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,607 @@
+#include "ignd/random.hpp"
+#include "run_tool.hpp"
+#include "scratch_folder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::contains;
+using testing::content_of;
+using testing::Outcome;
+using testing::Process;
+using testing::run_shell;
+using testing::run_tool;
+using testing::ScratchFolder;
+using testing::tool_with;
+using Words = std::vector<std::string>;
+
+constexpr int rows = 1200;
+
+struct Row {
+  double a, b, y;
+  std::string city, label;
+};
+
+std::vector<Row> made_rows() {
+  Stream stream(11, "stream tool");
+  std::vector<Row> made;
+  for (int i = 0; i < rows; ++i) {
+    const double a = stream.normal();
+    const double b = stream.normal();
+    const std::string city = i % 3 == 0 ? "Ulm" : i % 3 == 1 ? "Bonn" : "";
+    const double y = 50 + 10 * a - 5 * b + (i % 3 == 0 ? 4 : 0) + 0.1 * stream.normal();
+    made.push_back({a, b, y, city, a + 0.3 * stream.normal() > 0 ? "yes" : "no"});
+  }
+  return made;
+}
+
+Words csv_lines() {
+  Words lines{"a,b,city,y,label,w"};
+  int i = 0;
+  for (const Row& row : made_rows()) {
+    lines.push_back(fmt::format("{},{},{},{},{},{}", row.a, row.b, row.city, row.y, row.label, 1 + i++ % 3));
+  }
+  return lines;
+}
+
+Words svmlight_lines() {
+  Words lines;
+  for (const Row& row : made_rows()) {
+    lines.push_back(fmt::format("{} 1:{} 2:{}", row.label == "yes" ? "+1" : "-1", row.a, row.b));
+  }
+  return lines;
+}
+
+Words vw_lines() {
+  Words lines;
+  for (const Row& row : made_rows())
+    lines.push_back(fmt::format("{} |n a:{} b:{} |c {}", row.y, row.a, row.b, row.city));
+  return lines;
+}
+
+std::string joined(const Words& lines, std::size_t from = 0, std::size_t to = std::string::npos) {
+  std::string text;
+  for (std::size_t i = from; i < std::min(to, lines.size()); ++i) text += lines[i] + "\n";
+  return text;
+}
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<json> events(const std::string& out) {
+  std::vector<json> all;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
+  return all;
+}
+
+std::ptrdiff_t count_lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+void expect_one_line(const Outcome& outcome, int code, const std::string& part) {
+  EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+  EXPECT_EQ(count_lines(outcome.err), 1) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("ignd: ") && outcome.err.ends_with('\n')) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, part)) << outcome.err << " should contain " << part;
+}
+
+class StreamTool : public ::testing::Test {
+ protected:
+  Words stream(const std::string& file, const Words& more = {}) const {
+    return Words{"train", "--stream", file, "--save", model, "--bits", "10"} + more;
+  }
+  json learn(const Words& arguments) const {
+    const Outcome outcome = run_tool(arguments + Words{"--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out.empty() ? json() : events(outcome.out).back();
+  }
+  json inspected() const { return events(run_tool({"inspect", model, "--json"}).out).back(); }
+  json evaluated(const std::string& file) const {
+    const Outcome outcome = run_tool({"evaluate", model, file, "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.empty() ? json() : events(outcome.out).back();
+  }
+
+  std::string path(const char* name) const { return (folder / name).string(); }
+  std::string write(const char* name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+
+  ScratchFolder folder;
+  std::string model = path("model.ignd");
+  std::string csv = write("data.csv", joined(csv_lines()));
+  std::string svmlight = write("data.svm", joined(svmlight_lines()));
+  std::string vw = write("data.vw", joined(vw_lines()));
+};
+
+TEST_F(StreamTool, SaysHowItGoesAtDoublingIntervals) {
+  const Outcome outcome = run_tool(stream(csv, {"--target", "y", "--json"}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto lines = events(outcome.out);
+  ASSERT_EQ(lines.size(), 12U);
+  double total = 0;
+  for (std::size_t i = 0; i < 11; ++i) {
+    const std::uint64_t examples = std::uint64_t{1} << i;
+    EXPECT_EQ(lines[i]["event"], "progress");
+    EXPECT_EQ(lines[i]["examples"], examples);
+    const double since = lines[i]["loss_since_last"];
+    total += since * static_cast<double>(i == 0 ? 1 : examples / 2);
+    const double average = lines[i]["average_loss"];
+    EXPECT_NEAR(average, total / static_cast<double>(examples), 1e-9 * average);
+  }
+  const json& last = lines.back();
+  EXPECT_EQ(last["event"], "result");
+  EXPECT_EQ(last["examples"], rows);
+  EXPECT_EQ(last["skipped"], 0);
+  EXPECT_EQ(last["loss"], "squared");
+  EXPECT_EQ(last["saved"], model);
+  EXPECT_TRUE(contains(last["decision"], "squared loss, because"));
+  EXPECT_LT(last["metrics"]["progressive"]["mse"], 20);
+
+  const Outcome text = run_tool(stream(csv, {"--target", "y"}));
+  EXPECT_EQ(text.err, "");
+  for (const char* part : {"squared loss, because", "since last", "1,024", "1,200 examples", "saved "}) {
+    EXPECT_TRUE(contains(text.out, part)) << part << " is not in " << text.out;
+  }
+  EXPECT_EQ(count_lines(run_tool(stream(csv, {"--target", "y", "--quiet"})).out), 2);
+}
+
+TEST_F(StreamTool, UsesModelsOfAllFormats) {
+  learn(stream(csv, {"--target", "y"}));
+  EXPECT_GT(evaluated(csv)["metrics"]["test"]["r2"], 0.99);
+  EXPECT_EQ(evaluated(csv)["rows"], rows);
+  EXPECT_TRUE(run_tool({"predict", model, csv}).out.starts_with("row,prediction\n1,"));
+  json about = inspected();
+  EXPECT_EQ(about["kind"], "stream model");
+  EXPECT_EQ(about["bits"], 10);
+  EXPECT_EQ(about["loss"], "squared");
+  EXPECT_EQ(about["examples"], rows);
+  EXPECT_EQ(about["target"], "y");
+  EXPECT_GT(about["weights_not_zero"], 3);
+  EXPECT_GT(about["average_loss"], 0);
+
+  learn(stream(vw));
+  EXPECT_GT(evaluated(vw)["metrics"]["test"]["r2"], 0.99);
+  EXPECT_EQ(count_lines(run_tool({"predict", model, vw}).out), rows + 1);
+
+  const json trained = learn(stream(svmlight));
+  EXPECT_GT(trained["metrics"]["progressive"]["accuracy"], 0.8);
+  const json found = evaluated(svmlight);
+  for (const char* measure : {"accuracy", "log_loss", "auc"})
+    EXPECT_TRUE(found["metrics"]["test"][measure].is_number());
+  EXPECT_GT(found["metrics"]["test"]["auc"], 0.9);
+  const std::string predicted = run_tool({"predict", model, svmlight}).out;
+  EXPECT_TRUE(predicted.starts_with("row,prediction,probability\n"));
+  EXPECT_TRUE(contains(predicted, ",-1,0.") && contains(predicted, ",1,0.")) << predicted.substr(0, 200);
+  const Outcome shown = run_tool({"inspect", model});
+  for (const char* part : {"stream model: 10 bits", "weights are not zero", "logistic loss, because the first",
+                           "1,200 examples, average progressive loss", "class -1 or 1; probabilities are of 1"}) {
+    EXPECT_TRUE(contains(shown.out, part)) << part << " is not in " << shown.out;
+  }
+}
+
+// What predict says of a row is what evaluate measures: recomputed here.
+TEST_F(StreamTool, EvaluatesWhatItPredicts) {
+  learn(stream(csv, {"--target", "y"}));
+  std::istringstream lines(run_tool({"predict", model, csv}).out);
+  std::string line;
+  std::getline(lines, line);
+  double squares = 0;
+  for (const Row& row : made_rows()) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const double error = std::stod(line.substr(line.find(',') + 1)) - row.y;
+    squares += error * error;
+  }
+  const double rmse = evaluated(csv)["metrics"]["test"]["rmse"];
+  EXPECT_NEAR(rmse, std::sqrt(squares / rows), 1e-5 * rmse);
+}
+
+TEST_F(StreamTool, CallsClassesByTheirNames) {
+  const json trained = learn(stream(csv, {"--target", "label", "--weight", "w"}));
+  EXPECT_TRUE(contains(trained["decision"], "'no' and 'yes'")) << trained;
+  const Outcome whole = run_tool({"predict", model, csv});
+  std::istringstream predictions(whole.out);
+  std::string line;
+  std::getline(predictions, line);
+  while (std::getline(predictions, line)) {
+    const double probability = std::stod(line.substr(line.rfind(',') + 1));
+    EXPECT_TRUE(contains(line, probability > 0.5 ? ",yes," : ",no,")) << line;
+  }
+  EXPECT_GT(evaluated(csv)["metrics"]["test"]["auc"], 0.9);
+  EXPECT_EQ(run_tool({"evaluate", model, csv, "--weight", "w"}).exit_code, 0);
+  EXPECT_TRUE(contains(run_tool({"inspect", model}).out, "target label: class no or yes; probabilities are of yes"));
+
+  // Neither target nor weight, and the columns in another order.
+  Words lines{"y,city,b,a"};
+  for (const Row& row : made_rows()) lines.push_back(fmt::format("{},{},{},{}", row.y, row.city, row.b, row.a));
+  EXPECT_EQ(run_tool({"predict", model, write("bare.csv", joined(lines))}).out, whole.out);
+  const std::string file = path("predicted.csv");
+  EXPECT_EQ(run_tool({"predict", model, csv, "-o", file}).out, "");
+  EXPECT_EQ(content_of(file), whole.out);
+}
+
+TEST_F(StreamTool, RefusesDataThatDoNotFitTheModel) {
+  learn(stream(csv, {"--target", "label"}));
+  const auto refuse = [&](const Words& command, int code, const std::string& part) {
+    const Outcome outcome = run_tool(command);
+    EXPECT_EQ(outcome.out, "");
+    expect_one_line(outcome, code, part);
+  };
+  refuse({"predict", model, write("few.csv", "b,city,y,w\n1,Ulm,2,1\n")}, 1,
+         "does not fit the model: there is no column 'a'");
+  refuse({"predict", model, svmlight}, 1, "there is no column");
+  refuse({"predict", model, svmlight, "--format", "svmlight"}, 2, "learned from the format csv");
+  refuse({"evaluate", model, write("bare.csv", "a,b,city,y,w\n1,2,Ulm,3,1\n")}, 1, "there is no column 'label'");
+  refuse({"evaluate", model, write("third.csv", "a,b,city,y,label,w\n1,2,Ulm,3,yes,1\n1,2,Ulm,3,perhaps,1\n")}, 1,
+         "line 3: the label is");
+  refuse({"predict", model, write("empty.csv", "")}, 1, "is empty");
+  refuse({"predict", model, path("nowhere.csv")}, 1, "nowhere.csv'");
+  refuse({"predict", model, model}, 1, "is a model, not data");
+  refuse({"predict", model, csv, "-o", csv}, 1, "that is the data");
+  learn(stream(svmlight));
+  refuse({"predict", model, csv}, 1, "line 1: ");
+  refuse({"evaluate", model, svmlight, "--weight", "w"}, 2, "--weight");
+  refuse({"evaluate", model, svmlight, "--header", "yes"}, 2, "--header");
+}
+
+TEST_F(StreamTool, KeepsModelsOfTablesAndStreamsApart) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string before = content_of(model);
+  expect_one_line(run_tool({"train", csv, "--target", "y", "--resume", model}), 1, "no training run on a table");
+  EXPECT_EQ(content_of(model), before);
+  const std::string table = path("table.ignd");
+  EXPECT_EQ(
+      run_tool({"train", csv, "--target", "y", "--lr", "0.01", "--epochs", "1", "--model", "linear", "--save", table})
+          .exit_code,
+      0);
+  const std::string table_before = content_of(table);
+  expect_one_line(run_tool({"train", "--stream", csv, "--target", "y", "--resume", table}), 1,
+                  "table.ignd' cannot be used");
+  EXPECT_EQ(content_of(table), table_before);
+  expect_one_line(run_tool({"predict", table, vw, "--format", "vw"}), 2, "vw");
+}
+
+TEST_F(StreamTool, GivesTheSameWithAnyNumberOfThreads) {
+  for (const Words& what : std::vector<Words>{{csv, "--target", "y"}, {csv, "--target", "label"}, {svmlight}, {vw}}) {
+    const std::string predictions = path("predictions.csv");
+    const Words command =
+        stream(what[0], Words(what.begin() + 1, what.end()) + Words{"--predictions", predictions, "--threads"});
+    EXPECT_EQ(run_tool(command + Words{"1"}).exit_code, 0);
+    const std::string one = content_of(model);
+    const std::string predicted = content_of(predictions);
+    EXPECT_EQ(count_lines(predicted), rows + 1);
+    EXPECT_EQ(run_tool(command + Words{"2"}).exit_code, 0);
+    EXPECT_EQ(content_of(model), one);
+    EXPECT_EQ(content_of(predictions), predicted);
+  }
+}
+
+TEST_F(StreamTool, GoesOnBitByBit) {
+  const std::string predictions = path("predictions.csv");
+  const auto check = [&](const Words& lines, std::size_t header, const Words& options, std::size_t half) {
+    const Words more = options + Words{"--predictions", predictions};
+    EXPECT_EQ(run_tool(stream(write("whole", joined(lines)), more)).exit_code, 0);
+    const std::string whole = content_of(model);
+    const std::string predicted = content_of(predictions);
+    fs::remove(model);
+    fs::remove(predictions);
+    EXPECT_EQ(run_tool(stream(write("first", joined(lines, 0, half)), more)).exit_code, 0);
+    EXPECT_NE(content_of(model), whole);
+    const Outcome second =
+        run_tool({"train", "--stream", write("second", joined(lines, 0, header) + joined(lines, half)), "--resume",
+                  model, "--predictions", predictions});
+    EXPECT_EQ(second.exit_code, 0) << second.err;
+    EXPECT_EQ(content_of(model), whole);
+    EXPECT_EQ(content_of(predictions), predicted);
+  };
+  check(csv_lines(), 1, {"--target", "y"}, 500);
+  check(csv_lines(), 1, {"--target", "label", "--weight", "w"}, 300);
+  check(csv_lines(), 1, {"--target", "y", "--loss", "huber", "--optimizer", "adam", "--lr", "0.01"}, 7);
+  check(svmlight_lines(), 0, {}, 1100);
+  check(vw_lines(), 0, {"--l2", "0.001"}, 600);
+}
+
+TEST_F(StreamTool, GoesOnWithTheSameOptionsOnly) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string before = content_of(model);
+  const auto refuse = [&](const Words& more, int code, const std::string& part) {
+    expect_one_line(run_tool(Words{"train", "--stream", csv, "--resume", model} + more), code, part);
+    EXPECT_EQ(content_of(model), before);
+  };
+  refuse({"--bits", "11"}, 1, "its bits is '10', not '11'");
+  refuse({"--loss", "huber"}, 1, "its loss is");
+  refuse({"--optimizer", "sgd", "--lr", "0.1"}, 1, "its rule is");
+  refuse({"--l2", "0.5"}, 1, "its l2 is");
+  refuse({"--target", "b"}, 1, "its target is 'y', not 'b'");
+  refuse({"--format", "svmlight"}, 2, "learned from the format csv");
+  const std::string whole = before;
+  const auto refuse_model = [&](const std::string& content, const std::string& part) {
+    const std::string broken = write("broken.ignd", content);
+    expect_one_line(run_tool({"train", "--stream", csv, "--target", "y", "--resume", broken}), 1, part);
+    EXPECT_EQ(content_of(broken), content);
+    for (const Words& use :
+         std::vector<Words>{{"predict", broken, csv}, {"evaluate", broken, csv}, {"inspect", broken}}) {
+      expect_one_line(run_tool(use), 1, part);
+    }
+  };
+  refuse_model(whole.substr(0, whole.size() / 2), "truncated");
+  Stream random(5, "flips");
+  for (int i = 0; i < 5; ++i) {
+    std::string flipped = whole;
+    flipped[24 + random.below(whole.size() - 24)] ^= static_cast<char>(1U << random.below(8));
+    refuse_model(flipped, "damaged");
+  }
+}
+
+TEST_F(StreamTool, StopsAtABadRowAndSavesWhatItHas) {
+  const Words y{"--target", "y"};
+  const auto stop = [&](const std::string& content, const Words& options, const std::string& part, int examples) {
+    fs::remove(model);
+    const Outcome outcome = run_tool(stream(write("bad", content), options));
+    expect_one_line(outcome, 1, part);
+    EXPECT_TRUE(
+        contains(outcome.err, fmt::format("the model of the {} examples before it is saved in '{}'", examples, model)))
+        << outcome.err;
+    EXPECT_EQ(inspected()["examples"], examples);
+    const std::string good = write("good", options == y ? "a\n1\n" : contains(content, "|") ? "|a b\n" : "1 1:1\n");
+    EXPECT_EQ(run_tool({"predict", model, good}).exit_code, 0);
+  };
+  stop("a,y\n1,2\n2,3\n3\n4,5\n", y, "bad', line 4: has 1 field instead of 2", 2);
+  stop("a,y\n1,2\n2,3\n3,4,5\n4,5\n", y, "line 4: has 3 fields instead of 2", 2);
+  stop("a,y\n1,2\n2,3\n3,4\n4,nan\n", y, "line 5: the target 'y' is missing", 3);
+  stop("a,y\n1,2\n2,3\n3,4\n4,-inf\n", y, "line 5: the target 'y' is '-inf', which is not a finite number", 3);
+  stop("a,y\n1,2\n2,3\n3,4\n4,many\n", y, "line 5: the target 'y' is 'many', which is not a finite number", 3);
+  stop("a,y\n1,u\n2,v\n3,u\n4,w\n", y, "line 5: the label is 'w', but the classes are 'u' and 'v'", 3);
+  stop("a,y\n1,2\n2,3\n3,4\n" + std::string(10'000'000, 'x') + "\n4,5\n", y, "line 5: is longer than 4 MiB", 3);
+  stop("1 1:2\n-1 1:3\nx 1:4\n", {}, "line 3: ", 2);
+  stop("1 |a b\n-1 |a c\n1 |a b:x\n", {"--format", "vw"}, "line 3: ", 2);
+}
+
+TEST_F(StreamTool, SkipsBadRowsAndCountsThem) {
+  const std::string bad = write("bad.csv", "a,y\n1,2\n2,3\n3\n4,inf\n5,6\n6,7\n");
+  EXPECT_EQ(learn(stream(bad, {"--target", "y", "--bad-rows", "skip"}))["skipped"], 2);
+  EXPECT_TRUE(contains(run_tool(stream(bad, {"--target", "y", "--bad-rows", "skip"})).out, "2 bad rows skipped"));
+  const std::string third = write("third.csv", "a,y\n1,u\n2,v\n3,w\n4,u\n");
+  EXPECT_EQ(learn(stream(third, {"--target", "y", "--bad-rows", "skip"}))["skipped"], 1);
+  fs::remove(model);
+  expect_one_line(run_tool(stream(write("all.csv", "a,y\n1\n2\n"), {"--target", "y", "--bad-rows", "skip"})), 1,
+                  "has no examples; 2 bad rows skipped");
+  EXPECT_FALSE(fs::exists(model));
+}
+
+TEST_F(StreamTool, SavesWhatCameBeforeAFaultInGzip) {
+  run_shell("gzip -c '" + csv + "' > '" + path("data.csv.gz") + "'");
+  const std::string packed = content_of(path("data.csv.gz"));
+  EXPECT_EQ(learn(stream(path("data.csv.gz"), {"--target", "y"}))["examples"], rows);
+  std::string flipped = packed;
+  flipped[packed.size() - 5] ^= 4;  // in the checksum, behind all rows
+  expect_one_line(run_tool(stream(write("flipped.gz", flipped), {"--target", "y"})), 1, "flipped.gz' is broken gzip");
+  EXPECT_EQ(inspected()["examples"], rows);
+  expect_one_line(run_tool(stream(write("short.gz", packed.substr(0, packed.size() / 2)), {"--target", "y"})), 1,
+                  "ends too early");
+  EXPECT_GT(inspected()["examples"], rows / 4);
+}
+
+TEST_F(StreamTool, SaysThatThereIsOneClassOnly) {
+  for (const Words& what : std::vector<Words>{{"a,y\n1,u\n2,u\n", "--target", "y"}, {"1 1:2\n1 1:3\n"}}) {
+    fs::remove(model);
+    const Outcome outcome = run_tool(stream(write("one", what[0]), Words(what.begin() + 1, what.end())));
+    expect_one_line(outcome, 1, "every label is");
+    EXPECT_EQ(inspected()["examples"], 2);
+    EXPECT_EQ(run_tool({"predict", model, path("one")}).exit_code, 0);
+    // The second class may come later.
+    const std::string other = what[0].starts_with("a,y") ? "a,y\n3,v\n" : "-1 1:3\n";
+    EXPECT_EQ(run_tool({"train", "--stream", write("other", other), "--resume", model}).exit_code, 0);
+  }
+}
+
+TEST_F(StreamTool, RefusesBadFiles) {
+  const auto refuse = [&](const std::string& file, const Words& more, int code, const std::string& part) {
+    const Outcome outcome = run_tool(stream(file, more));
+    expect_one_line(outcome, code, part);
+    EXPECT_FALSE(fs::exists(model));
+  };
+  const Words y{"--target", "y"};
+  refuse(path("nowhere.csv"), y, 1, "cannot open");
+  refuse(path(""), y, 1, "is a folder");
+  refuse(write("bad", ""), y, 1, "bad' is empty");
+  refuse(write("bad", ""), {}, 1, "bad' has no examples");
+  refuse(write("bad", "a,y\n"), y, 1, "bad' has no examples");
+  refuse(write("bad", "x,x,y\n1,2,3\n"), y, 2, "two columns have the name 'x'");
+  refuse(write("bad", std::string(10'000'000, 'x')), y, 1, "line 1: is longer than 4 MiB");
+  refuse(write("bad", "\x1f\x8b\x08 this is no gzip"), y, 1, "bad'");
+  refuse(write("bad", "|a b\n|a c\n"), {}, 1, "no labels to learn from");
+  refuse(csv, {}, 1, "name the target's column");
+  refuse(csv, {"--target", "lable"}, 2, "there is no column 'lable', did you mean 'label'?");
+  refuse(csv, {"--target", "price"}, 2, "there is no column 'price'; there are a, b, city");
+  refuse(csv, {"--target", "y", "--weight", "ww"}, 2, "did you mean 'w'");
+  refuse(csv, {"--target", "label", "--loss", "squared"}, 2, "the target holds texts; the loss squared needs numbers");
+  refuse(svmlight, y, 2, "leave out --target");
+  refuse(svmlight, {"--header", "yes"}, 2, "--header");
+  expect_one_line(run_tool({"train", "--stream", csv, "--target", "y", "--save", csv}), 1, "that is the data");
+  expect_one_line(run_tool(stream(csv, {"--target", "y", "--predictions", csv})), 1, "that is the data");
+  expect_one_line(run_tool(stream(csv, {"--target", "y", "--predictions", path("no/such")})), 1, "cannot write");
+  EXPECT_EQ(content_of(csv), joined(csv_lines()));
+}
+
+TEST_F(StreamTool, RefusesOptionsThatDoNotApply) {
+  const std::string nowhere = path("nowhere.csv");
+  const auto refuse = [&](const Words& options, const std::string& part) {
+    const Outcome outcome = run_tool(Words{"train", "--stream", nowhere, "--target", "y"} + options);
+    EXPECT_EQ(outcome.out, "");
+    expect_one_line(outcome, 2, part);
+  };
+  for (const Words& option : std::vector<Words>{{"--epochs", "3"},
+                                                {"--validation", "0.1"},
+                                                {"--test", "0.1"},
+                                                {"--split-by", "a"},
+                                                {"--split-time", "a"},
+                                                {"--save-every", "1"},
+                                                {"--last"},
+                                                {"--patience", "3"},
+                                                {"--seed", "1"},
+                                                {"--class-weight", "balanced"},
+                                                {"--model", "mlp:3"}}) {
+    refuse(option, option[0]);
+  }
+  refuse({"--test", "0.1", "--epochs", "3"}, "--test, --epochs cannot be given with --stream");
+  refuse({"--bits", "0"}, "--bits");
+  refuse({"--bits", "32"}, "--bits");
+  refuse({"--threads", "0"}, "--threads");
+  refuse({"--bad-rows", "mend"}, "--bad-rows");
+  refuse({"--lr", "fast"}, "the learning rate is 'fast'");
+  refuse({"--lr", "nan"}, "the learning rate is 'nan'");
+  refuse({"--schedule", "linear"}, "linear");
+  refuse({"--loss", "quadratic"}, "there is no loss 'quadratic'");
+  refuse({"--optimizer", "adm"}, "did you mean 'adam'");
+  refuse({"--optimizer", "adam"}, "needs a schedule");
+  refuse({"--l2", "-1"}, "l2");
+  refuse({"--delimiter", ";;"}, "the delimiter is ';;'");
+  refuse({"--format", "xml"}, "--format");
+  for (const Words& option :
+       std::vector<Words>{{"--bits", "9"}, {"--bad-rows", "skip"}, {"--predictions", "p.csv"}, {"--threads", "2"}}) {
+    const Outcome outcome = run_tool(Words{"train", csv, "--target", "y"} + option);
+    expect_one_line(outcome, 2, option[0] + " can only be given with --stream");
+  }
+  EXPECT_EQ(run_tool(stream(csv, {"--target", "y", "--model", "linear"})).exit_code, 0);
+}
+
+TEST_F(StreamTool, LosesNothingOnAFullDisk) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string before = content_of(model);
+  const std::string command =
+      "TMPDIR='" + path("") + "' \"$ignd\" train --stream '" + csv + "' --save '" + model + "' ";
+  Outcome outcome = run_shell("ulimit -f 1; " + command + "--target label");
+  expect_one_line(outcome, 1, "File too large; the model is not saved");
+  EXPECT_TRUE(contains(outcome.out, "1,200 examples")) << "the result is lost";
+  EXPECT_EQ(content_of(model), before);
+  // Room for a small model, but not for the predictions.
+  outcome = run_shell("ulimit -f 16; " + command + "--target label --bits 3 --predictions '" + path("p.csv") + "'");
+  expect_one_line(outcome, 1, "p.csv': File too large; the model of the ");
+  EXPECT_EQ(inspected()["bits"], 3);
+}
+
+TEST_F(StreamTool, IsQuietWhenNobodyReadsOn) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string whole = content_of(model);
+  fs::remove(model);
+  const Outcome outcome =
+      run_shell("\"$ignd\" train --stream '" + csv + "' --target y --bits 10 --save '" + model + "' | head -1");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(count_lines(outcome.out), 1);
+  EXPECT_EQ(content_of(model), whole);
+  if (!fs::exists("/dev/full")) return;
+  expect_one_line(run_shell("\"$ignd\" train --stream '" + csv + "' --target y --save '" + model + "' > /dev/full"), 1,
+                  "cannot write to the standard output");
+}
+
+// The writing end of a pipe that the tool reads from.
+class SlowStream {
+ public:
+  explicit SlowStream(const std::string& path) : end_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
+  ~SlowStream() { ::close(end_); }
+  SlowStream(const SlowStream&) = delete;
+  SlowStream& operator=(const SlowStream&) = delete;
+  SlowStream(SlowStream&&) = delete;
+  SlowStream& operator=(SlowStream&&) = delete;
+
+  void hold_one_page() const {
+#ifdef F_SETPIPE_SZ
+    ::fcntl(end_, F_SETPIPE_SZ, 4096);
+#endif
+  }
+  void write(const std::string& text) const {
+    ASSERT_EQ(::write(end_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+ private:
+  int end_;
+};
+
+class StalledStream : public StreamTool {
+ protected:
+  StalledStream() { ::mkfifo(pipe.c_str(), 0600); }
+  std::string pipe = path("pipe");
+};
+
+TEST_F(StalledStream, IsInterruptedBeforeAnythingCame) {
+  for (const char* threads : {"1", "2"}) {
+    Process process(tool_with(stream(pipe, {"--threads", threads})));
+    const SlowStream slow(pipe);  // waits until the tool reads
+    process.signal(SIGINT);
+    expect_one_line(process.finish(), 130, "interrupted before there was anything to save");
+    EXPECT_FALSE(fs::exists(model));
+  }
+}
+
+TEST_F(StalledStream, IsSavedWhenInterrupted) {
+  const Words lines = csv_lines();
+  run_tool(stream(csv, {"--target", "y"}));
+  const std::string whole = content_of(model);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    for (const char* threads : {"1", "2"}) {
+      fs::remove(model);
+      Process process(tool_with(stream(pipe, {"--target", "y", "--json", "--threads", threads})));
+      const SlowStream slow(pipe);
+      slow.write(joined(lines, 0, 1));  // not even a row of the table at first
+      slow.write(joined(lines, 1, 65));
+      process.read_lines(7);      // until 64 examples were learned
+      slow.write("1.5,2.5,Ulm");  // a row that is cut in two
+      process.signal(signal);
+      const Outcome outcome = process.finish();
+      expect_one_line(outcome, 130, "interrupted after line 65 of ");
+      EXPECT_TRUE(contains(outcome.err, "--resume " + model)) << outcome.err;
+      EXPECT_EQ(inspected()["examples"], 64);
+      const std::string rest = write("rest.csv", joined(lines, 0, 1) + joined(lines, 65));
+      EXPECT_EQ(run_tool({"train", "--stream", rest, "--resume", model}).exit_code, 0);
+      EXPECT_EQ(content_of(model), whole);
+    }
+  }
+}
+
+// Examples that are held back until the loss is chosen are saved as well.
+TEST_F(StalledStream, KeepsWhatIsHeldBack) {
+  const Words lines = svmlight_lines();
+  run_tool(stream(svmlight));
+  const std::string whole = content_of(model);
+  fs::remove(model);
+  Process process(tool_with(stream(pipe, {"--threads", "1"})));
+  {
+    const SlowStream slow(pipe);
+    slow.hold_one_page();  // so that most of what follows has been read once it is written
+    slow.write(joined(lines, 0, 900));
+    process.signal(SIGINT);
+    const Outcome outcome = process.finish();
+    EXPECT_EQ(outcome.out, "");
+    expect_one_line(outcome, 130, "interrupted after line ");
+    const std::size_t at = outcome.err.find("line ") + 5;
+    const std::size_t last = std::stoul(outcome.err.substr(at));
+    EXPECT_EQ(inspected()["examples"], last);
+    const std::string rest = write("rest.svm", joined(lines, last));
+    EXPECT_EQ(run_tool({"train", "--stream", rest, "--resume", model}).exit_code, 0);
+    EXPECT_EQ(content_of(model), whole);
+  }
+}
+
+}  // namespace
+}  // namespace ignd
