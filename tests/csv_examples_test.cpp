@@ -97,6 +97,14 @@ TEST(CsvExamples, BadRowsAreDescribed) {
   EXPECT_EQ(fault_of(parser, "1,x,2"), "the weight is 'x', but must be a number of at least 0");
   EXPECT_EQ(fault_of(parser, ""), "");
   EXPECT_EQ(fault_of(parser, "1,1,2"), "");
+  EXPECT_EQ(fault_of(parser, "\"1,1,2"), "opens quotes that it does not close; in a stream every row is one line");
+}
+
+TEST(CsvExamples, BlankLinesMayComeBeforeTheHeader) {
+  const std::string text = "\n\r\n x , y \n1,2\n";
+  const ExampleBlock block = parse(CsvExampleParser(text, {.target = "y", .weight = {}}), text);
+  EXPECT_EQ(block.target, std::vector<double>{2});
+  EXPECT_EQ(block.line, std::vector<std::uint64_t>{4});
 }
 
 TEST(CsvExamples, AColumnThatIsNotThereIsRefusedAndTheNearestOffered) {

@@ -279,7 +279,7 @@ TEST_P(EveryFormat, NeedsNoLastNewline) {
 
 TEST_P(EveryFormat, IsEmptyWhereTheFileIs) {
   for (const auto* text : {"", "\n", "\r\n", "  \n\t\n", "\n\n\n\n"}) {
-    for (const unsigned threads : {1U, 2U}) {
+    for (const unsigned threads : {1U, 2U, 3U}) {
       EXPECT_EQ(read_text(text, GetParam(), {.threads = threads, .block_size = 2}), Outcome{});
     }
   }
@@ -372,7 +372,7 @@ TEST_P(EveryFormat, MayBeClosedAtAnyMoment) {
 
 TEST_P(EveryFormat, GivesWhatHasArrivedAndMayBeClosedWhileItWaits) {
   const std::string line = GetParam() == vw ? "1 | 2:3\n" : "1 2:3\n";
-  for (const unsigned threads : {1U, 2U}) {
+  for (const unsigned threads : {1U, 2U, 3U}) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe(ends.data()), 0);
     const std::string text = line + line + line.substr(0, 3);
@@ -396,7 +396,7 @@ TEST_P(EveryFormat, RefusesALineThatIsTooLong) {
   EXPECT_EQ(read_text(line + longest + line, GetParam()).examples.size(), 3U);
   EXPECT_EQ(read_text(line + longest.substr(0, longest.size() - 1), GetParam()).examples.size(), 2U);
   for (const bool ends : {true, false}) {
-    for (const unsigned threads : {1U, 2U}) {
+    for (const unsigned threads : {1U, 2U, 3U}) {
       const Outcome outcome = read_text(line + line + " " + longest.substr(0, longest.size() - (ends ? 0 : 1)),
                                         GetParam(), {.threads = threads});
       EXPECT_EQ(outcome.examples.size(), 2U);
@@ -541,7 +541,7 @@ TEST(ExampleReader, GuessesTheFormatAndLosesNothing) {
   Stream stream(9, "examples");
   for (const auto format : {svmlight, vw}) {
     const Written written = random_text(stream, format, 50);
-    for (const unsigned threads : {1U, 2U}) {
+    for (const unsigned threads : {1U, 2U, 3U}) {
       ExampleReader reader(std::make_unique<Pieces>(written.text, 1000), {}, {.threads = threads});
       EXPECT_EQ(reader.format(), format);
       EXPECT_EQ(read_all(reader).examples, written.examples);

@@ -66,8 +66,13 @@ void check_can_save(const std::string& path, const DataFile& data) {
   if (::access(folder.c_str(), W_OK) != 0) {
     throw FileError(fmt::format("cannot save {}: the folder cannot be written to", quoted_path(path)));
   }
-  if (fs::equivalent(path, data.path, ignored)) {
-    throw FileError(fmt::format("cannot save {}: that is the data", quoted_path(path)));
+  refuse_same_file(path, data.path, "the data");
+}
+
+void refuse_same_file(const std::string& path, const std::string& other, const char* what) {
+  std::error_code ignored;
+  if (fs::equivalent(path, other, ignored)) {
+    throw FileError(fmt::format("cannot save {}: that is {}", quoted_path(path), what));
   }
 }
 

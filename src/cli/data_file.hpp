@@ -27,4 +27,7 @@ void refuse_model(const std::string& path);
 // FileError.
 void check_can_save(const std::string& path, const DataFile& data);
 
+// Throws FileError if both are one file; `what` is that file for the message, "the data".
+void refuse_same_file(const std::string& path, const std::string& other, const char* what);
+
 }  // namespace ignd::cli

@@ -50,6 +50,7 @@ auto blaming(const DataFile& data, Use use) -> decltype(use()) {
 }  // namespace
 
 int predict(const UseOptions& options) {
+  if (!options.output.empty()) refuse_same_file(options.output, options.model, "the model");
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return predict_stream(options, checkpoint);
   const TableModel model = load(options.model, checkpoint);

@@ -59,6 +59,7 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
   const char* at = beginning.data();
   const char* const end = at + beginning.size();
   const char* next = row.split(at, end, true);
+  for (first_line_ = 1; row.blank() && next < end; ++first_line_) next = row.split(at = next, end, true);
   for (std::size_t i = 0; i < row.size(); ++i) {
     names_.push_back(header_ ? std::string(trimmed(row[i])) : fmt::format("c{}", i + 1));
     hashes_.push_back(XXH3_64bits(names_.back().data(), names_.back().size()));
@@ -114,9 +115,10 @@ std::string CsvExampleParser::read_target(std::string_view field, double& target
 }
 
 std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const {
-  if ((header_ && number == 1) || trimmed(line).empty()) return "";
+  if ((header_ && number <= first_line_) || trimmed(line).empty()) return "";
   CsvRow row(delimiter_);
   row.split(line.data(), line.data() + line.size(), true);
+  if (row.in_quotes()) return "opens quotes that it does not close; in a stream every row is one line";
   if (row.size() != names_.size()) {
     return fmt::format("has {} field{} instead of {}", row.size(), row.size() == 1 ? "" : "s", names_.size());
   }

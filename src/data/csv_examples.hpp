@@ -45,6 +45,7 @@ class CsvExampleParser final : public ExampleParser {
 
   char delimiter_;
   bool header_;
+  std::uint64_t first_line_ = 1;  // that is not blank
   std::vector<std::string> names_;
   std::vector<std::uint64_t> hashes_;  // of the names
   std::vector<bool> is_feature_;

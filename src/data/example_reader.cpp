@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,6 +30,16 @@ struct ParsedBlock {
 bool parses(const ExampleParser& parser, std::string_view line) {
   ExampleBlock block;
   return parser.parse_line(line, 1, block).empty() && !block.index.empty();
+}
+
+bool has_two_rows(std::string_view text) {
+  int rows = 0;
+  while (rows < 2 && !text.empty()) {
+    const std::size_t newline = std::min(text.find('\n'), text.size());
+    if (text.substr(0, newline).find_first_not_of(" \t\r") != std::string_view::npos) ++rows;
+    text.remove_prefix(std::min(newline + 1, text.size()));
+  }
+  return rows == 2;
 }
 
 }  // namespace
@@ -123,7 +134,7 @@ class ExampleReader::Blocks {
   std::string_view beginning_with_row() {
     std::string_view text = beginning();
     LineBlock more;
-    while (!text.empty() && text.find('\n') + 1 == text.size() && lines_.next(more)) {
+    while (!text.empty() && !has_two_rows(text) && lines_.next(more)) {
       looked_at_->bytes.resize(looked_at_->size);
       looked_at_->bytes.insert(looked_at_->bytes.end(), more.text().begin(), more.text().end());
       looked_at_->size += more.size;
@@ -167,7 +178,14 @@ class ExampleReader::Blocks {
 class ExampleReader::ReadAhead {
  public:
   ReadAhead(Blocks& blocks, unsigned threads) : blocks_(blocks), places_(threads + 2) {
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    for (unsigned i = 0; i < threads; ++i) {
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {  // the system has no more of them; those that started do the work
+        if (threads_.empty()) throw FileError("cannot start a thread to read with; use one thread");
+        return;
+      }
+    }
   }
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -252,7 +270,7 @@ ExampleReader::ExampleReader(const std::string& path, std::optional<ExampleForma
 ExampleReader::ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
                              const ExampleReaderOptions& options)
     : blocks_(std::make_unique<Blocks>(std::move(source), format, options)) {
-  if (options.threads > 1) ahead_ = std::make_unique<ReadAhead>(*blocks_, options.threads);
+  if (options.threads > 1) ahead_ = std::make_unique<ReadAhead>(*blocks_, options.threads - 1);
 }
 
 ExampleReader::~ExampleReader() = default;

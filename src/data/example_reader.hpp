@@ -25,7 +25,7 @@ std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 
 struct ExampleReaderOptions {
-  unsigned threads = 1;  // 1: a block is read when it is asked for; more: so many read ahead in the background
+  unsigned threads = 1;  // with the caller's: 1 reads a block when it is asked for, the others read ahead
   BadRows bad_rows = BadRows::stop;
   std::size_t block_size = LineBlocks::default_size;  // in bytes of text
   std::optional<CsvColumns> columns = {};             // of a file of comma-separated values; without, it is none
