@@ -296,6 +296,34 @@ TEST_F(StreamTool, GivesTheSameWithAnyNumberOfThreads) {
   }
 }
 
+TEST_F(StreamTool, ReadsWhatItIsToldToRead) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string from_file = content_of(model);
+  const Outcome piped =
+      run_shell("cat '" + csv + "' | \"$ignd\" train --stream --target y --bits 10 --save '" + model + "'");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_EQ(content_of(model), from_file);
+  std::string tabs = content_of(csv);
+  std::ranges::replace(tabs, ',', '\t');
+  learn(stream(write("data.tsv", tabs), {"--target", "y", "--format", "tsv"}));
+  EXPECT_EQ(content_of(model), from_file);
+  std::ranges::replace(tabs, '\t', '/');
+  learn(stream(write("data.txt", tabs), {"--target", "y", "--delimiter", "/", "--header", "yes"}));
+  EXPECT_EQ(content_of(model), from_file);
+  EXPECT_EQ(evaluated(csv)["rows"], rows);
+  const std::string no_header = joined(csv_lines(), 1);
+  EXPECT_EQ(learn(stream(write("bare.csv", no_header), {"--target", "c4", "--header", "no"}))["examples"], rows);
+}
+
+TEST_F(StreamTool, PredictsExamplesWithoutALabel) {
+  const std::string predictions = path("predictions.csv");
+  const std::string some = write("some.vw", "1 |a b\n2 |a c\n3 |a b c\n|a b\n4 |a b\n");
+  EXPECT_EQ(learn(stream(some, {"--predictions", predictions}))["examples"], 4);
+  EXPECT_EQ(count_lines(content_of(predictions)), 6);
+  EXPECT_EQ(evaluated(some)["rows"], 4);
+  EXPECT_EQ(count_lines(run_tool({"predict", model, some}).out), 6);
+}
+
 TEST_F(StreamTool, GoesOnBitByBit) {
   const std::string predictions = path("predictions.csv");
   const auto check = [&](const Words& lines, std::size_t header, const Words& options, std::size_t half) {

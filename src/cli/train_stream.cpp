@@ -89,7 +89,7 @@ std::string skipped_text(std::uint64_t rows) {
 // One pass over a stream as the user sees it.
 class StreamPass {
  public:
-  explicit StreamPass(const StreamTraining& options) : options_(options), learner_(make_learner()) {
+  explicit StreamPass(StreamTraining options) : options_(std::move(options)), learner_(make_learner()) {
     if (!options_.predictions.empty()) check_predictions_file(options_);
     refuse_model(options_.data.path);
   }
