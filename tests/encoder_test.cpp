@@ -351,5 +351,23 @@ TEST(Encoder, NoFeatureIsEverInfiniteOrNaN) {
   }
 }
 
+// One value far out must not make all others look the same.
+TEST(Encoder, AFewValuesFarOutDoNotStretchTheScale) {
+  Stream stream(23, "encoder");
+  std::string text = "x\n";
+  constexpr int rows = 2000;
+  for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i % 500 == 0 ? 1e6 : 100 + 10 * stream.normal());
+  const Table table = Table::parse_csv(text, {});
+  std::vector<std::uint32_t> all(rows);
+  std::iota(all.begin(), all.end(), 0U);
+  const std::vector<std::size_t> columns{0};
+  const Encoder encoder = Encoder::fit(table, columns, all);
+  EXPECT_NEAR(encoder.columns()[0].mean, 100, 2);
+  EXPECT_NEAR(encoder.columns()[0].deviation, 10, 2);
+  std::vector<float> x(1);
+  encoder.encode(table[0], encoder.match(table), x);
+  EXPECT_EQ(x[0], static_cast<float>(Encoder::farthest));
+}
+
 }  // namespace
 }  // namespace ignd

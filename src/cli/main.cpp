@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -231,6 +232,9 @@ int run(int argc, char** argv) {
   } catch (const ignd::InvalidArgument& fault) {
     print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return usage_error;
+  } catch (const std::bad_alloc&) {
+    print_error("ignd: there is not enough memory for this; fewer --bits or a smaller --model need less\n");
+    return failure;
   } catch (const std::exception& fault) {
     print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return failure;

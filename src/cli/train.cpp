@@ -65,6 +65,10 @@ TrainOptions checked(TrainOptions options) {
   make_step_rule(options.run.optimizer.rule);
   make_transform<float>(options.run.optimizer.transform);
   if (options.rate != "auto") options.run.rate = parse_number(options.rate, "the learning rate");
+  if (!(options.run.rate >= 0) || !std::isfinite(options.run.rate)) {
+    throw InvalidArgument(
+        fmt::format("the learning rate is {}, but must be auto or a finite number of at least 0", options.rate));
+  }
   run_schedule(options.run.schedule, options.run.rate, 1);
   model_spec(options.run.model, 1);
   if (!options.task.loss.empty()) make_loss(options.task.loss);
@@ -157,7 +161,21 @@ class Training {
  private:
   bool prints_events() const { return options_.json && !options_.quiet; }
 
+  // A column of numbers with a stray word among them would be learned as texts, each a thing of its own.
+  void warn_of_stray_texts() const {
+    for (const Column& column : task_.table().columns()) {
+      double value = 0;
+      const auto is_text = [&](const auto& label) { return !is_number(label.second, value); };
+      const auto texts = static_cast<std::size_t>(std::ranges::count_if(column.labels, is_text));
+      if (texts == 0 || 10 * texts > column.labels.size()) continue;
+      const std::string& stray = std::ranges::find_if(column.labels, is_text)->second;
+      print_error("ignd: warning: column {} is taken for texts because of {}; most of its values are numbers\n",
+                  in_quotes(column.name), in_quotes(stray));
+    }
+  }
+
   void print_data() const {
+    warn_of_stray_texts();
     const Split& split = task_.split();
     if (prints_events()) {
       JsonLine("data")

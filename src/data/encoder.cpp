@@ -17,7 +17,8 @@ namespace {
 
 using Form = ColumnCode::Form;
 
-// What the training rows say about one column of numbers. Two passes: the range first, then the spread.
+// What the training rows say about one column of numbers. The range comes first, then the spread. A few values far out
+// would stretch it until all others look the same: as long as cutting them off changes much, it is measured again.
 class NumberFit {
  public:
   void find_range(double x) {
@@ -33,25 +34,44 @@ class NumberFit {
     // By a power of two, which changes no bit of the result, so that squares neither overflow nor vanish.
     constexpr int largest_shift = 1000;
     const double largest = std::max(std::abs(low_), std::abs(high_));
-    if (varies()) unit_ = std::ldexp(1, std::max(std::ilogb(largest), -largest_shift));
+    open_ = varies();
+    if (open_) unit_ = std::ldexp(1, std::max(std::ilogb(largest), -largest_shift));
   }
+
+  bool is_open() const { return open_; }
 
   // Value by value: the sums of squares of large numbers would leave nothing of a small spread.
   void add(double x) {
-    if (!varies() || !std::isfinite(x)) return;
+    if (!open_ || !std::isfinite(x)) return;
     ++count_;
-    const double scaled = x / unit_;
+    const double scaled = std::clamp(x / unit_, low_cut_, high_cut_);
     const double from_old = scaled - mean_;
     mean_ += from_old / static_cast<double>(count_);
     squares_ += from_old * (scaled - mean_);
+  }
+
+  // Closes the column, or cuts off what is too far out and begins again.
+  void end_spread() {
+    if (!open_) return;
+    constexpr double about_the_same = 0.9;
+    const double before = deviation_;
+    deviation_ = std::sqrt(squares_ / static_cast<double>(count_));
+    middle_ = mean_;
+    const double reach = Encoder::farthest * deviation_;
+    const bool far = low_ / unit_ < middle_ - reach || high_ / unit_ > middle_ + reach;
+    open_ = far && deviation_ > 0 && deviation_ < about_the_same * before;
+    low_cut_ = middle_ - reach;
+    high_cut_ = middle_ + reach;
+    count_ = 0;
+    mean_ = squares_ = 0;
   }
 
   ColumnCode code(const std::string& name) const {
     ColumnCode code{.name = name, .kind = ColumnKind::number, .missing = missing_};
     if (varies()) {
       code.form = Form::scaled;
-      code.mean = mean_ * unit_;
-      code.deviation = std::sqrt(squares_ / static_cast<double>(count_)) * unit_;
+      code.mean = middle_ * unit_;
+      code.deviation = deviation_ * unit_;
     } else if (low_ == high_) {
       code.mean = low_;
       code.deviation = 0;
@@ -67,7 +87,12 @@ class NumberFit {
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
   double unit_ = 1;
-  std::uint64_t count_ = 0;
+  bool open_ = false;
+  double low_cut_ = -std::numeric_limits<double>::infinity();
+  double high_cut_ = std::numeric_limits<double>::infinity();
+  double middle_ = 0;
+  double deviation_ = std::numeric_limits<double>::infinity();
+  std::uint64_t count_ = 0;  // of the pass under way, as the next two
   double mean_ = 0;
   double squares_ = 0;
 };
@@ -167,11 +192,14 @@ Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, s
     }
   }
   for (NumberFit& fit : numbers) fit.begin_spread();
-  for (const std::uint32_t row : rows) {
-    const std::span<const double> values = table[row];
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (numeric(c)) numbers[c].add(values[columns[c]]);
+  while (std::ranges::any_of(numbers, &NumberFit::is_open)) {
+    for (const std::uint32_t row : rows) {
+      const std::span<const double> values = table[row];
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (numeric(c)) numbers[c].add(values[columns[c]]);
+      }
     }
+    for (NumberFit& fit : numbers) fit.end_spread();
   }
   std::vector<ColumnCode> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {

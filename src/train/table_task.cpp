@@ -40,6 +40,9 @@ std::uint64_t group_key(double value) {
 
 Split split_rows(const Table& table, const TaskOptions& options) {
   const SplitFractions fractions{options.validation, options.test};
+  for (const auto& other : {options.weight, options.split_by, options.split_time}) {
+    if (other == options.target) throw InvalidArgument(fmt::format("{} is the target", in_quotes(*other)));
+  }
   if (options.split_by && options.split_time) throw InvalidArgument("split by groups or by time, not by both");
   if (options.split_by) {
     const std::size_t column = table.find(*options.split_by);
