@@ -467,7 +467,7 @@ TEST(Table, APipeIsReadFromItsFirstByte) {
 
 TEST(Table, GarbageIsReadOrRefused) {
   Stream stream(3, "tables");
-  const std::string letters("\",;\n\r\t|1.-eax\0\xff ", 17);
+  const std::string letters("\",;\n\r\t|1.-eax\0\xff ", 16);
   for (int trial = 0; trial < 3000; ++trial) {
     std::string text;
     for (std::uint64_t n = stream.below(60); n > 0; --n) text += letters[stream.below(letters.size())];

@@ -220,8 +220,8 @@ class CsvLoader {
 };
 
 [[noreturn]] void refuse_to_read_again(const TextWindow& text, const std::vector<std::string>& names) {
-  std::vector<std::string> quoted;
-  for (const std::string& name : names) quoted.push_back(in_quotes(name));
+  std::vector<std::string> quoted(names.size());
+  std::ranges::transform(names, quoted.begin(), [](const std::string& name) { return in_quotes(name); });
   throw FileError(fmt::format("{}, column {}: was numbers at first and is not; use a file, which can be read again",
                               text.name(), join(quoted, " and ")));
 }

@@ -44,13 +44,13 @@ Table Table::read_svmlight(const std::string& path, const TableOptions& options)
   std::size_t rows = 0;
   for_each_block([&](const ExampleBlock& block) {
     rows += block.size();
-    for (std::size_t k = 0; k < block.index.size(); ++k) {
-      if (block.index[k] <= most_features) {
-        width = std::max(width, block.index[k]);
+    for (const std::uint32_t index : block.index) {
+      if (index <= most_features) {
+        width = std::max(width, index);
         continue;
       }
       throw FileError(fmt::format("{} has a feature {}; a table may have up to {}, use --stream", quoted_path(path),
-                                  block.index[k], most_features));
+                                  index, most_features));
     }
   });
   if (rows == 0) throw FileError(fmt::format("{} is empty", quoted_path(path)));
