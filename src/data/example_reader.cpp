@@ -290,7 +290,7 @@ bool ExampleReader::next(ExampleBlock& block) {
     std::swap(block, made.examples);
     skipped_ += made.skipped;
     ended_ = made.is_last;
-    error_ = made.error;
+    error_ = std::move(made.error);  // no other thread keeps a part in it
     if (ahead_) ahead_->give_back();
   }
   if (block.size() > 0) return true;

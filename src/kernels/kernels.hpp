@@ -106,7 +106,7 @@ template <class T>
 const Table<T>& choose_table();
 template <class T>
 const Table<T>& table() {
-  const Table<T>* chosen = chosen_table<T>.load(std::memory_order_relaxed);
+  const Table<T>* chosen = chosen_table<T>.load(std::memory_order_acquire);
   return chosen != nullptr ? *chosen : choose_table<T>();
 }
 

@@ -533,7 +533,7 @@ const Table<T>* best() {
 template <class T>
 const Table<T>& choose_table() {
   static const Table<T>& chosen = *best<T>();
-  chosen_table<T>.store(&chosen, std::memory_order_relaxed);
+  chosen_table<T>.store(&chosen, std::memory_order_release);
   return chosen;
 }
 
