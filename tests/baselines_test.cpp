@@ -120,15 +120,6 @@ bool is_finite(const LinearBaseline& fit) {
   return std::isfinite(fit.bias);
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& fault) {
-    return fault.what();
-  }
-  return "nothing was thrown";
-}
-
 Data targets(std::vector<double> y, std::vector<double> weight) { return {0, {}, std::move(y), std::move(weight)}; }
 
 TEST(BestConstant, IsTheWeightedMean) {

@@ -79,15 +79,6 @@ void expect_near(std::optional<double> a, std::optional<double> b, double tolera
   }
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& fault) {
-    return fault.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Regression, AHandMadeCase) {
   const auto m = regression_metrics(Numbers{1, 2, 4}, Numbers{2, 2, 2});
   EXPECT_EQ(m.count, 3U);

@@ -57,15 +57,6 @@ std::size_t wanted(std::size_t rows, double fraction) {
 
 std::size_t distance(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& fault) {
-    return fault.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Random, PartsHaveTheirSizesAndCoverTheRows) {
   Stream stream(1, "split test");
   for (int trial = 0; trial < 500; ++trial) {

@@ -3,6 +3,7 @@
 #include "ignd/ignd.hpp"
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,16 @@ inline std::vector<std::shared_ptr<const Loss>> all_losses() {
   std::vector<std::shared_ptr<const Loss>> losses;
   for (const auto& name : loss_names()) losses.push_back(make_loss(name));
   return losses;
+}
+
+// What an InvalidArgument says that `call` throws.
+inline std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InvalidArgument& fault) {
+    return fault.what();
+  }
+  return "nothing was thrown";
 }
 
 }  // namespace ignd::testing

@@ -8,18 +8,26 @@
 namespace ignd {
 namespace {
 
-template <class T>
-std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> tables) {
-  std::size_t inputs = 0;
+// Calls use(inputs, rows, offset, width) for the blocks that multiply the sample's inputs: input k has the `width`
+// weights of row rows[k], or of row k where rows is empty.
+template <class T, class Use>
+void for_input_blocks(const Sensitivity<T>& j, Use use) {
+  using Rows32 = std::span<const std::uint32_t>;
   for (const auto& block : j) {
     if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
-      inputs = std::max(inputs, outer->u.size());
+      use(outer->u, Rows32(), outer->offset, outer->v.size());
     } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
-      inputs = std::max(inputs, dense->j.size());
+      use(dense->j, Rows32(), dense->offset, std::size_t{1});
     } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
-      inputs = std::max(inputs, tables.front().rows);
+      use(rows->rows, rows->index, rows->offset, std::size_t{1});
     }
   }
+}
+
+template <class T>
+std::size_t input_count(const Sensitivity<T>& j, std::span<const RowTable> tables) {
+  std::size_t inputs = !tables.empty() && tables.front().sparse ? tables.front().rows : 0;
+  for_input_blocks(j, [&](auto values, auto, auto, auto) { inputs = std::max(inputs, values.size()); });
   return inputs;
 }
 
@@ -59,15 +67,7 @@ template <class T>
 bool Metric<T>::meet(const Sensitivity<T>& j, std::span<T> w) {
   kept_.clear();
   if (!fades_) return false;
-  for (const auto& block : j) {
-    if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
-      meet(outer->u, {}, w, outer->offset, outer->v.size());
-    } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
-      meet(dense->j, {}, w, dense->offset, 1);
-    } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
-      meet(rows->rows, rows->index, w, rows->offset, 1);
-    }
-  }
+  for_input_blocks(j, [&](auto values, auto rows, auto offset, auto width) { meet(values, rows, w, offset, width); });
   return !kept_.empty();
 }
 
@@ -122,15 +122,7 @@ void Metric<T>::count(std::span<const T> inputs, std::span<const std::uint32_t> 
 template <class T>
 void Metric<T>::observe(const Sensitivity<T>& j) {
   kept_.clear();
-  for (const auto& block : j) {
-    if (const auto* outer = std::get_if<Outer<T>>(&block); outer != nullptr && outer->on_input) {
-      count(outer->u, {});
-    } else if (const auto* dense = std::get_if<Dense<T>>(&block); dense != nullptr && dense->on_input) {
-      count(dense->j, {});
-    } else if (const auto* rows = std::get_if<Rows<T>>(&block); rows != nullptr && rows->on_input) {
-      count(rows->rows, rows->index);
-    }
-  }
+  for_input_blocks(j, [&](auto values, auto rows, auto, auto) { count(values, rows); });
 }
 
 template <class T>
