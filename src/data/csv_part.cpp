@@ -44,7 +44,7 @@ std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_
 }
 
 // A row of one line without quotes, which is what most rows are. Null if it is anything else, or not complete; then
-// nothing has been kept of it.
+// no row of it has been kept; texts it named are, and do no harm.
 const char* CsvPart::plain_row(const char* at, const char* end) {
   double* value = values_.get() + count_;
   const std::size_t last = kinds_.size() - 1;

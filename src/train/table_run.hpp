@@ -37,7 +37,7 @@ enum class RunStatus {
   running,
   finished,       // all epochs
   stopped_early,  // the validation loss no longer got better
-  diverged,       // a number is no longer finite, or the loss a thousand times that of a constant
+  diverged,       // a number is no longer finite, or the loss beyond a thousand times that of a constant and one
 };
 
 const char* to_string(RunStatus status);
