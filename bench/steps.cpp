@@ -42,10 +42,13 @@ void train_hashed(const ignd::TrainerOptions& options, std::size_t steps) {
     for (std::uint32_t& feature : row) feature = static_cast<std::uint32_t>(stream.below(1U << 18));
     std::sort(row.begin(), row.end());
   }
-  ignd::HashedLinear<float> model(18);
+  ignd::HashedLinear<float> model(18, false);
   ignd::Trainer<float> trainer(model, options);
-  for (std::size_t i = 0; i < steps; ++i) {
-    trainer.step({{values, std::span(index).subspan(i % distinct * active, active)}, 1});
+  std::vector<ignd::Sample<float>> samples;
+  for (std::size_t i = 0; i < distinct; ++i)
+    samples.push_back({{values, std::span(index).subspan(i * active, active)}, 1});
+  for (std::size_t done = 0; done < steps; done += distinct) {
+    ignd::learn<float>(trainer, std::span<const ignd::Sample<float>>(samples).first(std::min(distinct, steps - done)));
   }
 }
 

@@ -512,7 +512,7 @@ TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
       // The sums are in double whatever T is, in an order of the table's own.
       const auto roundings = static_cast<double>(n);
       const double want = scalar.dot(a.data(), b.data(), n);
-      const double gathered = scalar.gather_dot(w.data(), index.data(), b.data(), n);
+      const kernels::DotAndSquares gathered = scalar.gather_dot(w.data(), index.data(), b.data(), n);
       for (const Table<T>* table : kernels::all_tables<T>()) {
         Array<T> at_a(a, stream.below(4));
         Array<T> at_b(b, stream.below(4));
@@ -520,9 +520,11 @@ TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
         Array<std::uint32_t> at_index(index, stream.below(4));
         ASSERT_TRUE(agree(table->dot(at_a.data(), at_b.data(), n), want, roundings * rounding<double>(size)))
             << table->name << " dot " << n;
-        ASSERT_TRUE(agree(table->gather_dot(at_w.data(), at_index.data(), at_b.data(), n), gathered,
-                          roundings * rounding<double>(gathered_size)))
+        const auto sums = table->gather_dot(at_w.data(), at_index.data(), at_b.data(), n);
+        ASSERT_TRUE(agree(sums.dot, gathered.dot, roundings * rounding<double>(gathered_size)))
             << table->name << " gather_dot " << n;
+        ASSERT_TRUE(agree(sums.squares, gathered.squares, roundings * rounding<double>(gathered.squares)))
+            << table->name << " gather_dot's squares " << n;
       }
     }
   }

@@ -48,6 +48,7 @@ struct Trace {
   std::vector<std::uint64_t> order;
 
   Sensitivity<T> j;
+  double squared_norm = -1;     // ||j||^2 where forward gets it for nothing; below 0: the blocks have to be asked
   RowReader* reader = nullptr;  // whoever trains the model
 
   void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) const {

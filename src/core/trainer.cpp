@@ -208,7 +208,8 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
 
   model_.sensitivity(sample.x, trace_);
   const Sensitivity<T>& direction = metric_ ? metric_->direction(trace_.j) : trace_.j;
-  info.sensitivity = input.s = inner_product(trace_.j, direction);
+  const bool known = !metric_ && trace_.squared_norm >= 0;
+  info.sensitivity = input.s = known ? trace_.squared_norm : inner_product(trace_.j, direction);
   if (!std::isfinite(input.s)) return StepStatus::sensitivity_not_finite;
 
   const WeightedStep step = repeated_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);

@@ -56,6 +56,10 @@ struct AdamIdle {
 template <class T>
 inline constexpr T series_limit = sizeof(T) == sizeof(float) ? T(1e-3) : T(1e-5);
 
+struct DotAndSquares {
+  double dot = 0, squares = 0;
+};
+
 template <class T>
 struct Table {
   const char* name;
@@ -64,8 +68,8 @@ struct Table {
   bool (*increasing_below)(const std::uint32_t* index, std::size_t n, std::uint32_t limit);
   // sum_k a[k] b[k], in double
   double (*dot)(const T* a, const T* b, std::size_t n);
-  // sum_k w[index[k]] x[k], in double
-  double (*gather_dot)(const T* w, const std::uint32_t* index, const T* x, std::size_t n);
+  // sum_k w[index[k]] x[k] and sum_k x[k]^2, in double
+  DotAndSquares (*gather_dot)(const T* w, const std::uint32_t* index, const T* x, std::size_t n);
 
   // out[c] = sum over the active rows of u[r] w[r][c]
   void (*layer_forward)(const T* w, const T* u, Active rows, std::size_t columns, T* out);

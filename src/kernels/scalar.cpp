@@ -22,10 +22,13 @@ double dot(const T* a, const T* b, std::size_t n) {
 }
 
 template <class T>
-double gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_t n) {
-  double sum = 0;
-  for (std::size_t k = 0; k < n; ++k) sum += static_cast<double>(w[index[k]]) * static_cast<double>(x[k]);
-  return sum;
+DotAndSquares gather_dot(const T* w, const std::uint32_t* index, const T* x, std::size_t n) {
+  DotAndSquares sums;
+  for (std::size_t k = 0; k < n; ++k) {
+    sums.dot += static_cast<double>(w[index[k]]) * static_cast<double>(x[k]);
+    sums.squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+  }
+  return sums;
 }
 
 template <class T>
