@@ -20,6 +20,9 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     librandom123-dev   Random123/philox.h
     libeigen3-dev      eigen3/Eigen/Core
     libcli11-dev       CLI/CLI.hpp
+    libsqlite3-dev     sqlite3.h
+    libtomlplusplus-dev  toml++/toml.h
+    gnuplot-nox        gnuplot
     nlohmann-json3-dev nlohmann/json.hpp"
   test_needs="
     libgtest-dev       gtest/gtest.h"

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "sweep/run_result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ignd {
+
+struct SeedResult {
+  std::uint64_t seed = 0;
+  RunResult result;
+  double seconds = 0;
+};
+
+// One learning rate of a search.
+struct RateResult {
+  double rate = 0;
+  std::uint64_t planned = 0, done = 0, failed = 0;
+  std::optional<double> mean;  // of what the rate is chosen by; none where a run failed or is missing
+};
+
+// A line of a figure and a row of a table.
+struct MethodResults {
+  std::string name;
+  std::string rule, transform;
+  std::optional<double> rate;      // given, or chosen; none: not chosen yet, or no rate finished
+  std::vector<RateResult> search;  // ascending rates; empty where the rate was given
+  bool at_edge = false;            // the chosen rate is the first or the last of the search
+  std::uint64_t planned = 0;       // seeds
+  std::vector<SeedResult> runs;    // those done, by seed
+  std::optional<double> paper_mean, paper_std;
+};
+
+struct PanelResults {
+  std::string name;   // for files and programs: "uav-deterministic"
+  std::string title;  // for people
+  std::string note;   // what to make of it; may be empty
+  std::vector<MethodResults> methods;
+};
+
+// A pair of methods whose runs share seeds: `better` is expected to beat `worse`.
+struct Comparison {
+  std::string better, worse;
+};
+
+struct MetricInfo {
+  std::string label;  // "policy error"
+  bool higher_is_better = false;
+  bool log_scale = false;  // the figure's axis, and comparisons are made of logarithms
+};
+
+// Everything the report says about an experiment, as the store has it.
+struct ExperimentResults {
+  std::string name;  // "frozen-lake"
+  std::string title;
+  std::string question;
+  std::string description;  // paragraphs separated by empty lines; may be empty
+  std::string paper;        // "figure 1", or empty
+  bool preview = false;     // made with --quick: never beside the paper's numbers
+  bool figure = true;       // draw the panels' curves
+  std::string x_label;
+  MetricInfo metric;
+  std::vector<std::string> extra_columns;  // names of RunResult::extras
+  std::vector<Comparison> comparisons;
+  std::vector<PanelResults> panels;
+
+  std::uint64_t planned = 0, done = 0;  // runs, those of the searches included
+  double run_seconds = 0;               // the sum over all runs
+  double wall_seconds = 0;              // of the commands that made them
+  std::string command;                  // that makes them again
+  std::vector<std::string> versions;    // of the program, with which the runs were made
+  std::vector<std::string> hosts;       // processor and instruction set
+  std::vector<std::string> warnings;    // several versions, a choice at the edge, no rate that finished, ...
+};
+
+}  // namespace ignd

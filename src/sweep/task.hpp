@@ -1,0 +1,84 @@
+#pragma once
+
+#include "ignd/optimizer.hpp"
+#include "sweep/run_result.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// A setting that a task understands. Experiment files are checked against these, and docs/experiments.md lists them.
+struct SettingKey {
+  enum class Kind { number, count, flag, word, matrix };
+
+  std::string name;
+  Kind kind = Kind::number;
+  std::string otherwise;             // the value where none is given, written as in a file; a matrix may have none
+  double low = 0, high = 0;          // of a number or a count
+  std::vector<std::string> choices;  // of a word; empty: any text
+  std::string meaning;               // one line
+};
+
+// A value for every setting of a task, checked against its key, as text: "0.99", "true", "8x8", "[[1,0],[0,1]]".
+class Settings {
+ public:
+  Settings() = default;
+  explicit Settings(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+
+  double number(const std::string& name) const;
+  std::uint64_t count(const std::string& name) const;
+  bool flag(const std::string& name) const;
+  const std::string& word(const std::string& name) const;
+  std::vector<std::vector<double>> matrix(const std::string& name) const;  // empty where none was given
+
+  const std::map<std::string, std::string>& values() const { return values_; }
+  bool operator==(const Settings&) const = default;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+// Everything that a run depends on.
+struct RunConfig {
+  std::string task;
+  Settings settings;
+  Optimizer optimizer;
+  double rate = 0;
+  std::uint64_t seed = 0;
+};
+
+// Thrown by a run that was asked to stop: it leaves nothing behind.
+struct RunStopped : std::runtime_error {
+  RunStopped() : std::runtime_error("the run was stopped") {}
+};
+
+// A kind of run that experiment files can name.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual std::string name() const = 0;
+  virtual std::string meaning() const = 0;  // one line for the documentation
+  virtual std::span<const SettingKey> keys() const = 0;
+
+  // What is wrong with settings that are each well-formed; one text each.
+  virtual std::vector<std::string> faults(const Settings& settings) const = 0;
+
+  // About how many seconds a run takes; the longest are started first.
+  virtual double cost(const RunConfig& config) const = 0;
+
+  // The same result for the same configuration, always. Looks at `stop` every few milliseconds and throws RunStopped.
+  virtual RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const = 0;
+};
+
+// Throws InvalidArgument, with the nearest known name, for a task that does not exist.
+const Task& find_task(std::string_view name);
+std::vector<std::string> task_names();
+
+}  // namespace ignd
