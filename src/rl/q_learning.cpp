@@ -1,0 +1,135 @@
+#include "rl/q_learning.hpp"
+
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+constexpr std::uint32_t action_count = FrozenLake::action_count;
+
+std::size_t feature_of(std::uint32_t state, std::uint32_t action) { return std::size_t{state} * action_count + action; }
+
+std::size_t feature_count(const FrozenLake& lake) { return std::size_t{lake.states()} * action_count; }
+
+std::vector<double> checked_scales(std::vector<double> scales, std::size_t expected) {
+  if (scales.size() != expected) {
+    throw InvalidArgument(
+        fmt::format("there are {} scales, but the lake has {} states and actions", scales.size(), expected));
+  }
+  return scales;
+}
+
+}  // namespace
+
+ActionValues::ActionValues(std::vector<double> scales, double initial, const Optimizer& optimizer, double rate)
+    : scales_(std::move(scales)),
+      features_(scales_.size()),
+      model_(scales_.size(), false),
+      trainer_(model_, {.optimizer = optimizer, .schedule = Schedule::constant(rate)}) {
+  const auto usable = [](double scale) { return std::isfinite(scale) && scale != 0; };
+  if (!std::all_of(scales_.begin(), scales_.end(), usable)) {
+    throw InvalidArgument("a feature's scale must be a finite number other than 0");
+  }
+  std::transform(scales_.begin(), scales_.end(), model_.parameters().begin(),
+                 [&](double scale) { return initial / scale; });
+}
+
+double ActionValues::value(std::uint32_t state, std::uint32_t action) const {
+  const std::size_t feature = feature_of(state, action);
+  return scales_[feature] * model_.parameters()[feature];
+}
+
+double ActionValues::best_value(std::uint32_t state) const {
+  double best = value(state, 0);
+  for (std::uint32_t action = 1; action < action_count; ++action) best = std::max(best, value(state, action));
+  return best;
+}
+
+BestActions ActionValues::best_actions(std::uint32_t state, double tolerance) const {
+  const double best = best_value(state);
+  const double enough = best - tolerance * std::abs(best);
+  BestActions found;
+  for (std::uint32_t action = 0; action < action_count; ++action) {
+    if (value(state, action) >= enough) found.actions[found.count++] = action;
+  }
+  return found;
+}
+
+bool ActionValues::learn(std::uint32_t state, std::uint32_t action, double target) {
+  if (!std::isfinite(target)) return false;
+  const std::size_t feature = feature_of(state, action);
+  features_[feature] = scales_[feature];
+  const StepInfo info = trainer_.step({.x = {features_}, .y = target});
+  features_[feature] = 0;
+  return info.status == StepStatus::learned && std::isfinite(value(state, action));
+}
+
+std::vector<double> equal_scales(const FrozenLake& lake) {
+  std::vector<double> scales(feature_count(lake), 1.0);
+  return scales;
+}
+
+std::vector<double> random_scales(const FrozenLake& lake, std::uint64_t draw) {
+  constexpr std::uint64_t largest = 10'000;
+  Stream stream(draw, "scales");
+  std::vector<double> scales(feature_count(lake));
+  for (double& scale : scales) {
+    const std::uint64_t drawn = stream.below(2 * largest);
+    const double size = static_cast<double>(drawn % largest + 1);
+    scale = drawn < largest ? -size : size;
+  }
+  return scales;
+}
+
+QLearning::QLearning(const FrozenLake& lake, std::vector<double> scales, const QLearningOptions& options,
+                     std::uint64_t seed)
+    : options_(options),
+      values_(checked_scales(std::move(scales), feature_count(lake)), options.initial_value, options.optimizer,
+              options.rate),
+      walk_(lake, Stream(seed, "environment")),
+      agent_(seed, "agent") {}
+
+double QLearning::epsilon() const {
+  if (episodes_ >= options_.epsilon_episodes) return options_.epsilon_to;
+  const double way = static_cast<double>(episodes_) / static_cast<double>(options_.epsilon_episodes);
+  return options_.epsilon_from + way * (options_.epsilon_to - options_.epsilon_from);
+}
+
+std::uint32_t QLearning::choose(std::uint32_t state, double epsilon) {
+  if (agent_.uniform() >= epsilon) {
+    const BestActions best = values_.best_actions(state, options_.tie_tolerance);
+    if (best.count == 1) return best.actions[0];
+    if (best.count > 1) return best.actions[agent_.below(best.count)];
+  }
+  return static_cast<std::uint32_t>(agent_.below(action_count));
+}
+
+void QLearning::learn(std::uint32_t state, std::uint32_t action, const Outcome& outcome) {
+  const double after = outcome.terminated ? 0 : options_.gamma * values_.best_value(outcome.state);
+  if (!values_.learn(state, action, outcome.reward + after)) diverged_ = true;
+}
+
+double QLearning::run_episode() {
+  const double epsilon = this->epsilon();
+  ++episodes_;
+  if (diverged_) return 0;
+  double sum = 0;
+  std::uint32_t state = walk_.reset();
+  for (Outcome outcome; !outcome.over();) {
+    const std::uint32_t action = choose(state, epsilon);
+    outcome = walk_.step(action);
+    learn(state, action, outcome);
+    if (diverged_) return 0;
+    sum += outcome.reward;
+    state = outcome.state;
+  }
+  return sum;
+}
+
+}  // namespace ignd
