@@ -5,6 +5,7 @@
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/peaks.hpp"
+#include "rl/q_learning.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -164,6 +166,31 @@ Timed time_hashed(const Optimizer& optimizer) {
           static_cast<double>(sample_count)};
 }
 
+// Updates along a random walk, made beforehand.
+Timed time_q_updates(const std::string& map, const Optimizer& optimizer) {
+  struct Update {
+    std::uint32_t state, action;
+    Outcome outcome;
+  };
+  auto lake = std::make_shared<FrozenLake>(map, true);
+  auto learning =
+      std::make_shared<QLearning>(*lake, equal_scales(*lake), QLearningOptions{.optimizer = optimizer, .rate = 0.1}, 1);
+  std::vector<Update> updates;
+  LakeWalk walk(*lake, Stream(3, "bench"));
+  Stream agent(4, "bench");
+  for (std::uint32_t state = walk.reset(); updates.size() < sample_count;) {
+    const auto action = static_cast<std::uint32_t>(agent.below(FrozenLake::action_count));
+    updates.push_back({state, action, walk.step(action)});
+    const Outcome& outcome = updates.back().outcome;
+    state = outcome.over() ? walk.reset() : outcome.state;
+  }
+  return {[lake, learning, updates] {
+            for (const Update& update : updates) learning->learn(update.state, update.action, update.outcome);
+            if (learning->diverged()) throw Error("a benchmark run ended early");
+          },
+          static_cast<double>(sample_count)};
+}
+
 // What the cache lines of a hashed step cost by themselves: the sample read, each touched weight read, changed and
 // written.
 Timed time_lines() {
@@ -214,6 +241,13 @@ std::vector<Row> all_rows() {
     const Work hashed{.roots = optimizer.transform == "adam" ? 41.0 : 0, .lines = active_features};
     rows.push_back(
         {fmt::format("hashed-linear:bits={},bias=0", hash_bits), name, "float", hashed, time_hashed(optimizer)});
+  }
+  for (const char* name : {"sgd", "ignd"}) {
+    for (const auto& [map, weights] : {std::pair("4x4", 64.0), std::pair("8x8", 256.0)}) {
+      const Work work{.multiply_adds = 2 * weights, .weight_bytes = weights * sizeof(double)};
+      rows.push_back(
+          {fmt::format("frozen-lake q {}", map), name, "double", work, time_q_updates(map, find_optimizer(name))});
+    }
   }
   for (const char* transform : {"momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamw"}) {
     add_network<float>(rows, paper, fmt::format("gauss-newton+{}", transform), {"gauss-newton", transform});
