@@ -84,7 +84,7 @@ std::string html_text(std::string_view text) {
 }
 
 std::string latex_text(std::string_view text) {
-  static constexpr std::array<Replacement, 21> table{{{"\\", "\\textbackslash{}"},
+  static constexpr std::array<Replacement, 23> table{{{"\\", "\\textbackslash{}"},
                                                       {"&", "\\&"},
                                                       {"%", "\\%"},
                                                       {"$", "\\$"},
@@ -97,9 +97,11 @@ std::string latex_text(std::string_view text) {
                                                       {"<", "\\textless{}"},
                                                       {">", "\\textgreater{}"},
                                                       {"|", "\\textbar{}"},
-                                                      {"\"", "\\textquotedbl{}"},
-                                                      {"[", "{[}"},  // after a line break it would be its argument
+                                                      {"\"", "''"},  // \\textquotedbl needs another font encoding
+                                                      {"[", "{[}"},  // after a line break these would be its arguments
                                                       {"]", "{]}"},
+                                                      {"*", "{*}"},
+                                                      {replacement, "?"},
                                                       {"±", "$\\pm$"},
                                                       {"×", "$\\times$"},
                                                       {"÷", "$\\div$"},

@@ -36,15 +36,17 @@ struct Range {
   double length() const { return high - low; }
 };
 
+// gnuplot calculates with the squares of what it draws, and more.
+bool is_drawable(double value) { return std::abs(value) < 1e100; }
+
 std::optional<FigurePoint> figure_point(const CurvePoint& point, bool log_scale) {
   const Spread& spread = log_scale ? point.logarithms : point.values;
-  if (!spread.mean) return {};
   const auto on_axis = [&](double value) { return log_scale ? std::pow(10.0, value) : value; };
+  const auto fits = [&](double value) { return is_drawable(value) && (!log_scale || std::abs(value) < 100); };
+  if (!spread.mean || !fits(*spread.mean) || !is_drawable(point.x)) return {};
   FigurePoint drawn{point.x, on_axis(*spread.mean), {}};
-  if (spread.deviation) {
-    const std::pair band(on_axis(*spread.mean - *spread.deviation), on_axis(*spread.mean + *spread.deviation));
-    const bool drawable = std::isfinite(band.second) && std::isfinite(band.first) && (!log_scale || band.first > 0);
-    if (drawable) drawn.band = band;
+  if (spread.deviation && fits(*spread.mean - *spread.deviation) && fits(*spread.mean + *spread.deviation)) {
+    drawn.band = {on_axis(*spread.mean - *spread.deviation), on_axis(*spread.mean + *spread.deviation)};
   }
   return drawn;
 }
@@ -74,8 +76,8 @@ class PanelMaker {
     }
     if (!panel.lines.empty()) set_ranges(panel, failed);
     if (undrawn_ > 0) {
-      panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is not finite{}.", undrawn_,
-                                          experiment_.metric.log_scale ? " or has no logarithm" : ""));
+      panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is too large or not finite{}.",
+                                          undrawn_, experiment_.metric.log_scale ? ", or has no logarithm" : ""));
     }
     if (uneven_) {
       panel.remarks.emplace_back(
@@ -130,11 +132,11 @@ class PanelMaker {
       if (!failed[k]) sound.include(panel.lines[k]);
     }
     panel.low_x = x.low;
-    panel.high_x = x.high > x.low ? x.high : x.low + 1;
+    panel.high_x = x.high > x.low ? x.high : x.low + std::max(1.0, 0.1 * std::abs(x.low));
     if (experiment_.metric.log_scale) {
       // Whole decades: there are always two numbers at the axis.
-      panel.low_y = std::pow(10.0, std::max(-307.0, std::floor(std::log10(all.low))));
-      panel.high_y = std::pow(10.0, std::min(308.0, std::ceil(std::log10(all.high))));
+      panel.low_y = std::pow(10.0, std::floor(std::log10(all.low)));
+      panel.high_y = std::pow(10.0, std::ceil(std::log10(all.high)));
       if (!(panel.high_y > panel.low_y)) panel.high_y = panel.low_y * 10;
       return;
     }
@@ -220,7 +222,7 @@ std::string panel_commands(const ExperimentResults& experiment, const FigurePane
   script += fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [{:.17g}:{:.17g}]\n", panel.low_x, panel.high_x,
                         panel.low_y, panel.high_y);
   script += "set xlabel " + gnuplot_text(shortened(experiment.x_label, 50)) + " offset 0,0.4 noenhanced\n";
-  script += "set ylabel " + gnuplot_text(shortened(experiment.metric.label, 40)) + " noenhanced\n";
+  script += "set ylabel " + gnuplot_text(shortened(experiment.metric.label, 36)) + " noenhanced\n";
   return script;
 }
 
@@ -242,7 +244,8 @@ std::string terminal(FigureFormat format, double width, double height) {
           height);
     case FigureFormat::pdf:
       return fmt::format(
-          "set terminal pdfcairo size {:.3f}in,{:.3f}in enhanced butt font 'sans,10' fontscale 0.75 linewidth "
+          "set terminal pdfcairo size {:.3f}in,{:.3f}in enhanced butt font 'sans,10' fontscale 0.75 dashlength 1.6 "
+          "linewidth "
           "0.75\n",
           width / 110, height / 110);
     case FigureFormat::png:

@@ -30,11 +30,14 @@ std::string without_zeros_in_exponent(std::string text) {
 }
 
 std::string number_text(std::optional<double> value) {
-  if (!value) return std::string(not_available);
+  if (!value || !std::isfinite(*value)) return std::string(not_available);
   return without_zeros_in_exponent(fmt::format("{:.4g}", *value));
 }
 
-std::string rate_text(double rate) { return without_zeros_in_exponent(format_number(rate)); }
+std::string rate_text(double rate) {
+  if (!std::isfinite(rate)) return std::string(not_available);
+  return without_zeros_in_exponent(format_number(rate));
+}
 
 std::string with_spread(std::optional<double> mean, std::optional<double> deviation) {
   if (!mean || !deviation) return number_text(mean);

@@ -35,7 +35,9 @@ std::string rate_cell(const MethodResults& method) {
 std::string geometric_cell(const Spread& logarithms) {
   if (!logarithms.mean) return std::string(not_available);
   const auto in_short = [](double logarithm) {
-    return without_zeros_in_exponent(fmt::format("{:.2g}", std::pow(10.0, logarithm)));
+    const double value = std::pow(10.0, logarithm);
+    if (!std::isfinite(value)) return std::string(not_available);
+    return without_zeros_in_exponent(fmt::format("{:.2g}", value));
   };
   if (!logarithms.deviation) return in_short(*logarithms.mean);
   return in_short(*logarithms.mean) + " ×÷ " + in_short(*logarithms.deviation);
@@ -110,12 +112,19 @@ void mark_best(ResultTable& table, const std::vector<std::optional<double>>& mea
   }
 }
 
-std::string difference_cell(const PairedDifference& difference) {
+void add_pair(ResultTable& table, const ComparedPair& pair) {
+  const auto& [names, difference] = pair;
   const Spread& spread = difference.differences;
-  if (spread.n == 0) return std::string(not_available);
   const std::string text = with_spread(spread.mean, difference.standard_error);
-  if (difference.complete()) return text;
-  return fmt::format("{} ({} scored pairs: {})", not_available, spread.n, text);
+  const std::string title = names.better + " − " + names.worse;
+  std::string wins = fmt::format("{} of {}", difference.wins, difference.pairs);
+  if (difference.ties > 0) wins += fmt::format(", {} equal", difference.ties);
+  table.rows.push_back({{title, difference.complete() ? text : std::string(not_available), wins}, false});
+  if (difference.complete()) return;
+  table.notes.push_back(fmt::format("{}: {} of {} pairs have no difference, since a score is missing{}.{}", title,
+                                    difference.pairs - spread.n, difference.pairs,
+                                    difference.logarithms ? " or has no logarithm" : "",
+                                    spread.n == 0 ? "" : fmt::format(" The other {}: {}.", spread.n, text)));
 }
 
 std::string markdown_row(const std::vector<std::string>& cells) {
@@ -194,11 +203,7 @@ std::vector<std::string> comparison_header(const ExperimentResults& experiment) 
 ResultTable comparison_table(const ExperimentResults& experiment, const PanelResults& panel) {
   ResultTable table;
   table.title = title_of(panel);
-  for (const auto& [names, difference] : compare_pairs(experiment, panel)) {
-    std::string wins = fmt::format("{} of {}", difference.wins, difference.pairs);
-    if (difference.ties > 0) wins += fmt::format(", {} equal", difference.ties);
-    table.rows.push_back({{names.better + " − " + names.worse, difference_cell(difference), wins}, false});
-  }
+  for (const ComparedPair& pair : compare_pairs(experiment, panel)) add_pair(table, pair);
   return table;
 }
 
