@@ -31,6 +31,8 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     clang-tidy         clang-tidy
     git                git
     shellcheck         shellcheck"
+  report_needs="
+    chromium           chromium"
   fuzz_needs="
     clang-16           clang++-16
     libclang-rt-16-dev ../lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.fuzzer-$(uname -m).a"

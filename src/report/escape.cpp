@@ -1,0 +1,159 @@
+#include "report/escape.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ignd {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+// The length of the valid character that the text starts with, or 0.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte(k) & 0xC0U) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) > 0x9F;
+  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
+  const bool not_for_xml = first == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE;
+  return overlong || surrogate || too_large || not_for_xml ? 0 : length;
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+}
+
+using Replacement = std::pair<std::string_view, std::string_view>;
+
+template <std::size_t n>
+std::string replaced(std::string_view text, const std::array<Replacement, n>& table) {
+  const std::string clean = clean_text(text);
+  std::string out;
+  for (std::string_view rest = clean; !rest.empty();) {
+    const std::string_view character = rest.substr(0, character_length(rest));
+    const auto* found =
+        std::find_if(table.begin(), table.end(), [&](const Replacement& entry) { return entry.first == character; });
+    out += found != table.end() ? found->second : character;
+    rest.remove_prefix(character.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) {
+      out += replacement;
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view character = text.substr(0, length);
+    out += is_control(character) ? " " : character;
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  const std::string clean = clean_text(text);
+  std::size_t at = 0;
+  std::size_t characters = 0;
+  std::size_t cut = 0;
+  while (at < clean.size()) {
+    if (++characters == most) cut = at;
+    at += character_length(std::string_view(clean).substr(at));
+  }
+  return characters <= most ? clean : clean.substr(0, cut) + "…";
+}
+
+std::string html_text(std::string_view text) {
+  static constexpr std::array<Replacement, 5> table{
+      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}}};
+  return replaced(text, table);
+}
+
+std::string latex_text(std::string_view text) {
+  static constexpr std::array<Replacement, 23> table{{{"\\", "\\textbackslash{}"},
+                                                      {"&", "\\&"},
+                                                      {"%", "\\%"},
+                                                      {"$", "\\$"},
+                                                      {"#", "\\#"},
+                                                      {"_", "\\_"},
+                                                      {"{", "\\{"},
+                                                      {"}", "\\}"},
+                                                      {"~", "\\textasciitilde{}"},
+                                                      {"^", "\\textasciicircum{}"},
+                                                      {"<", "\\textless{}"},
+                                                      {">", "\\textgreater{}"},
+                                                      {"|", "\\textbar{}"},
+                                                      {"\"", "''"},  // \\textquotedbl needs another font encoding
+                                                      {"[", "{[}"},  // after a line break these would be its arguments
+                                                      {"]", "{]}"},
+                                                      {"*", "{*}"},
+                                                      {replacement, "?"},
+                                                      {"±", "$\\pm$"},
+                                                      {"×", "$\\times$"},
+                                                      {"÷", "$\\div$"},
+                                                      {"−", "$-$"},
+                                                      {"†", "$\\dagger$"}}};
+  return replaced(text, table);
+}
+
+std::string markdown_text(std::string_view text) {
+  static constexpr std::array<Replacement, 14> table{{{"\\", "\\\\"},
+                                                      {"|", "\\|"},
+                                                      {"`", "\\`"},
+                                                      {"*", "\\*"},
+                                                      {"_", "\\_"},
+                                                      {"[", "\\["},
+                                                      {"]", "\\]"},
+                                                      {"#", "\\#"},
+                                                      {"$", "\\$"},
+                                                      {"~", "\\~"},
+                                                      {"!", "\\!"},
+                                                      {"<", "&lt;"},
+                                                      {">", "&gt;"},
+                                                      {"&", "&amp;"}}};
+  return replaced(text, table);
+}
+
+std::string csv_field(std::string_view text) {
+  static constexpr std::array<Replacement, 1> table{{{"\"", "\"\""}}};
+  const std::string clean = replaced(text, table);
+  return clean.find_first_of("\",") == std::string::npos ? clean : "\"" + clean + "\"";
+}
+
+std::string gnuplot_text(std::string_view text) {
+  // In single quotes nothing but the quote itself means anything.
+  static constexpr std::array<Replacement, 1> table{{{"'", "''"}}};
+  return "'" + replaced(text, table) + "'";
+}
+
+std::string slug(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  constexpr std::size_t longest = 80;  // a file's name has an end
+  if (out.size() > longest) out.resize(longest);
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "unnamed" : out;
+}
+
+}  // namespace ignd

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "report/figure.hpp"
+#include "sweep/experiment_results.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+// An experiment and what has been made of it so far.
+struct ReportSection {
+  const ExperimentResults* results = nullptr;
+  std::string anchor;  // of its own, and free of anything that needs escaping
+  std::vector<FigurePanel> panels;
+  std::vector<std::string> drawings;  // of the panels, as elements of the page; empty where there is none
+  std::string figure_fault;           // why drawings or files of figures are missing; empty where none are
+  std::vector<std::string> files;     // names of those beside the page
+};
+
+// The page: one file that needs nothing else, not even a script.
+std::string report_page(const std::vector<ReportSection>& sections);
+
+}  // namespace ignd

@@ -1,0 +1,133 @@
+#include "report/report.hpp"
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "report/escape.hpp"
+#include "report/figure.hpp"
+#include "report/gnuplot.hpp"
+#include "report/inline_svg.hpp"
+#include "report/page.hpp"
+#include "report/result_table.hpp"
+#include "report/summary_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FigureFile {
+  FigureFormat format;
+  std::string_view extension;
+  std::string_view first_bytes;
+};
+constexpr std::array<FigureFile, 3> figure_files{{{FigureFormat::svg, ".svg", "<?xml"},
+                                                  {FigureFormat::pdf, ".pdf", "%PDF"},
+                                                  {FigureFormat::png, ".png", "\x89PNG"}}};
+
+class ReportWriter {
+ public:
+  ReportWriter(const fs::path& folder, const std::string& gnuplot) : folder_(folder), gnuplot_(gnuplot) {}
+
+  WrittenReport write(const std::vector<ExperimentResults>& experiments) {
+    std::error_code fault;
+    fs::create_directories(folder_, fault);
+    if (fault) throw FileError(fmt::format("cannot make the folder {}: {}", quoted_path(folder_), fault.message()));
+    std::vector<ReportSection> sections;
+    for (const ExperimentResults& experiment : experiments) sections.push_back(make_section(experiment));
+    write_file("summary.json", summary_json(experiments));
+    write_file("report.html", report_page(sections));
+    for (const auto& [reason, names] : undrawn_) {
+      written_.warnings.push_back(
+          fmt::format("figures are missing or those of an earlier report ({}): {}", join(names, ", "), reason));
+    }
+    return std::move(written_);
+  }
+
+ private:
+  ReportSection make_section(const ExperimentResults& experiment) {
+    ReportSection section;
+    section.results = &experiment;
+    section.anchor = unused_anchor(experiment.name);
+    if (experiment.figure) draw(section);
+    const std::pair<std::string_view, std::string> tables[] = {{"-table.md", markdown_tables(experiment)},
+                                                               {"-table.tex", latex_table(experiment)},
+                                                               {"-curves.csv", curves_csv(experiment)}};
+    for (const auto& [ending, content] : tables) add_file(section, section.anchor + std::string(ending), content);
+    return section;
+  }
+
+  std::string unused_anchor(const std::string& name) {
+    const std::string wanted = slug(name);
+    std::string anchor = wanted;
+    for (int k = 2; !anchors_.insert(anchor).second; ++k) anchor = fmt::format("{}-{}", wanted, k);
+    return anchor;
+  }
+
+  void draw(ReportSection& section) {
+    section.panels = figure_panels(*section.results);
+    if (std::ranges::all_of(section.panels, [](const FigurePanel& panel) { return panel.lines.empty(); })) return;
+    section.figure_fault = draw_panels(section);
+    if (section.figure_fault.empty()) section.figure_fault = write_figures(section);
+    if (!section.figure_fault.empty()) undrawn_[section.figure_fault].push_back(in_quotes(section.results->name));
+  }
+
+  // What went wrong, or "".
+  std::string draw_panels(ReportSection& section) {
+    for (std::size_t k = 0; k < section.panels.size(); ++k) {
+      const FigurePanel& panel = section.panels[k];
+      section.drawings.emplace_back();
+      if (panel.lines.empty()) continue;
+      const auto [output, fault] = run_gnuplot(gnuplot_, panel_script(*section.results, panel));
+      if (!fault.empty()) return fault;
+      const auto svg = inline_svg(output, fmt::format("{}--{}-", section.anchor, k + 1), panel.title);
+      if (!svg) return in_quotes(gnuplot_) + " drew no SVG";
+      section.drawings.back() = *svg;
+    }
+    return "";
+  }
+
+  std::string write_figures(ReportSection& section) {
+    for (const auto& [format, extension, first_bytes] : figure_files) {
+      const auto [output, fault] = run_gnuplot(gnuplot_, figure_script(*section.results, section.panels, format));
+      if (!fault.empty()) return fault;
+      if (!output.starts_with(first_bytes)) return fmt::format("{} drew no {}", in_quotes(gnuplot_), extension);
+      add_file(section, section.anchor + std::string(extension), output);
+    }
+    return "";
+  }
+
+  void add_file(ReportSection& section, const std::string& name, std::string_view content) {
+    write_file(name, content);
+    section.files.push_back(name);
+  }
+
+  void write_file(const std::string& name, std::string_view content) {
+    write_file_atomically(folder_ / name, content);
+    written_.files.push_back(folder_ / name);
+  }
+
+  const fs::path& folder_;
+  const std::string& gnuplot_;
+  std::set<std::string> anchors_;
+  std::map<std::string, std::vector<std::string>> undrawn_;  // names of experiments by what went wrong
+  WrittenReport written_;
+};
+
+}  // namespace
+
+WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const fs::path& folder,
+                           const std::string& gnuplot) {
+  return ReportWriter(folder, gnuplot).write(experiments);
+}
+
+}  // namespace ignd

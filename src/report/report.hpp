@@ -1,0 +1,23 @@
+#pragma once
+
+#include "sweep/experiment_results.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+struct WrittenReport {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> warnings;  // what could not be drawn, and why
+};
+
+// Writes report.html, summary.json, and for each experiment its figure (SVG, PDF, PNG), tables (Markdown, LaTeX) and
+// curves (CSV), and makes the folder if there is none. Files of the same names are replaced, each whole or not at all.
+// Where `gnuplot` is not there or fails, everything else is written. Throws FileError where the folder cannot be
+// written to.
+WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const std::filesystem::path& folder,
+                           const std::string& gnuplot = "gnuplot");
+
+}  // namespace ignd

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "sweep/experiment_results.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace ignd {
+
+// What is left empty cannot be said: a mean of nothing, a deviation of one value, a number that is not finite.
+struct Spread {
+  std::uint64_t n = 0;
+  std::optional<double> mean;
+  std::optional<double> deviation;  // over n - 1
+};
+
+Spread spread_of(std::span<const double> values);
+
+// Of the values' logarithms to base 10; empty where one of them has none.
+Spread spread_of_logarithms(std::span<const double> values);
+
+// The scores of a method over its seeds.
+struct ScoreSummary {
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;    // diverged or collapsed
+  std::uint64_t unscored = 0;  // without a score: failed, and nothing says what failing is worth
+  Spread all;                  // of all runs; its mean is empty where one has no score
+  Spread scored;               // of those that have one
+  Spread logarithms;           // as `all`, of logarithms
+};
+
+ScoreSummary summarize(const MethodResults& method);
+
+// Two methods on the seeds they share. A run without a score loses against one that has a score.
+struct PairedDifference {
+  bool logarithms = false;
+  std::uint64_t pairs = 0;
+  std::uint64_t wins = 0, ties = 0;      // of `better`
+  Spread differences;                    // better - worse, over the pairs that have one
+  std::optional<double> standard_error;  // of their mean
+  bool complete() const { return differences.n == pairs; }
+};
+
+PairedDifference compare(const MethodResults& better, const MethodResults& worse, const MetricInfo& metric);
+
+struct ComparedPair {
+  Comparison names;
+  PairedDifference difference;
+};
+
+// The experiment's pairs, those whose methods the panel has.
+std::vector<ComparedPair> compare_pairs(const ExperimentResults& experiment, const PanelResults& panel);
+
+// A point of a mean curve: of the runs that were there at x. Nobody's curve is continued beyond its end.
+struct CurvePoint {
+  double x = 0;
+  Spread values;
+  Spread logarithms;
+};
+
+std::vector<CurvePoint> mean_curve(const MethodResults& method);
+
+}  // namespace ignd

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "sweep/experiment_results.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+// The numbers of the report for programs; null where there is none.
+std::string summary_json(const std::vector<ExperimentResults>& experiments);
+
+}  // namespace ignd

@@ -1,0 +1,638 @@
+#include "report/report.hpp"
+
+#include "ignd/error.hpp"
+#include "made_up_results.hpp"
+#include "markup.hpp"
+#include "report/escape.hpp"
+#include "report/figure.hpp"
+#include "report/gnuplot.hpp"
+#include "report/inline_svg.hpp"
+#include "report/result_table.hpp"
+#include "scratch_folder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ignd {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
+}
+
+void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
+  return n;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Everything that can be wrong with a page, whatever is on it.
+void expect_sound_page(const std::string& html) {
+  const Markup page = read_markup(html);
+  EXPECT_EQ(page.faults, std::vector<std::string>{});
+  const auto ids = values_of(page, "id");
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size()) << "ids are unique";
+  for (const auto* attribute : {"href", "xlink:href"}) {
+    for (const std::string& target : values_of(page, attribute)) {
+      if (target.starts_with("#")) {
+        EXPECT_NE(std::ranges::find(ids, target.substr(1)), ids.end()) << target;
+      } else {
+        EXPECT_EQ(target.find_first_of(":/\\"), std::string::npos) << target << " is not a file beside the page";
+      }
+    }
+  }
+  EXPECT_TRUE(values_of(page, "src").empty());
+  EXPECT_TRUE(values_of(page, "style").empty());
+  for (const Element& element : page.elements) {
+    for (const auto* name : {"script", "link", "img", "iframe", "object", "embed", "base", "form"}) {
+      EXPECT_NE(element.name, name);
+    }
+    for (const auto& [name, value] : element.attributes) EXPECT_FALSE(name.starts_with("on")) << name;
+  }
+  EXPECT_FALSE(contains(html, "@import"));
+  EXPECT_FALSE(contains(html, "url(http"));
+}
+
+std::string page_of(const std::vector<ExperimentResults>& experiments, const std::string& gnuplot = "gnuplot") {
+  const ScratchFolder folder;
+  const WrittenReport written = write_report(experiments, folder / "report", gnuplot);
+  EXPECT_TRUE(written.warnings.empty() || gnuplot != "gnuplot") << written.warnings[0];
+  return content_of(folder / "report" / "report.html");
+}
+
+std::string text_of_page(const std::vector<ExperimentResults>& experiments) {
+  return read_markup(page_of(experiments)).text;
+}
+
+// With IGND_REPORT_DEMO=FOLDER the report stays there, to be looked at.
+TEST(Report, EveryFileIsWrittenAndListed) {
+  const ScratchFolder scratch;
+  const char* kept = std::getenv("IGND_REPORT_DEMO");
+  const fs::path folder = kept != nullptr ? fs::path(kept) : scratch / "report";
+  const WrittenReport written =
+      write_report({lake_experiment(), control_experiment(), half_finished_preview()}, folder);
+  EXPECT_EQ(written.warnings, std::vector<std::string>{});
+  std::set<std::string> expected{"report.html", "summary.json"};
+  for (const std::string name : {"frozen-lake", "lqr", "frozen-lake-quick"}) {
+    for (const auto* ending : {".svg", ".pdf", ".png", "-table.md", "-table.tex", "-curves.csv"}) {
+      expected.insert(name + ending);
+    }
+  }
+  std::set<std::string> listed;
+  for (const fs::path& file : written.files) listed.insert(file.filename().string());
+  std::set<std::string> there;
+  for (const auto& file : fs::directory_iterator(folder)) there.insert(file.path().filename().string());
+  EXPECT_EQ(listed, expected);
+  EXPECT_EQ(there, expected);
+
+  EXPECT_TRUE(content_of(folder / "lqr.pdf").starts_with("%PDF"));
+  EXPECT_TRUE(content_of(folder / "lqr.png").starts_with("\x89PNG"));
+  const Markup svg = read_markup(content_of(folder / "lqr.svg"));
+  EXPECT_EQ(svg.faults, std::vector<std::string>{});
+  for (const auto* part : {"Linear-quadratic control", "BDT, stochastic", "IGNDQ", "QL (2 of 20 failed)",
+                           "policy improvements", "policy error"}) {
+    EXPECT_TRUE(contains(svg.text, part)) << part;
+  }
+  const std::string html = content_of(folder / "report.html");
+  expect_sound_page(html);
+  const Markup page = read_markup(html);
+  const auto links = values_of(page, "href");
+  const auto ids = values_of(page, "id");
+  for (const auto* anchor : {"frozen-lake", "lqr", "frozen-lake-quick"}) {
+    EXPECT_EQ(std::ranges::count(links, "#" + std::string(anchor)), 1);
+    EXPECT_EQ(std::ranges::count(ids, anchor), 1);
+  }
+  EXPECT_EQ(std::ranges::count_if(page.elements, [](const Element& e) { return e.attributes.contains("aria-label"); }),
+            1 + 2 + 4 + 2)
+      << "the contents, and a drawing for every panel";
+}
+
+TEST(Report, ThePageSaysWhatTheResultsSay) {
+  const std::string text = text_of_page({control_experiment()});
+  const ExperimentResults experiment = control_experiment();
+  for (const std::string& part : {experiment.title,
+                                  experiment.question,
+                                  experiment.command,
+                                  experiment.hosts[0],
+                                  experiment.versions[1],
+                                  experiment.warnings[0],
+                                  experiment.panels[1].note,
+                                  std::string("figure 3"),
+                                  std::string("6 min 55 s"),
+                                  std::string("13 min 32 s"),
+                                  std::string("352 of 352"),
+                                  std::string("1 to 20"),
+                                  std::string("geometric means over the seeds"),
+                                  std::string("5e-15"),
+                                  std::string("0.0001 (chosen)"),
+                                  std::string("The first or the last rate of the search"),
+                                  std::string("seed 5 diverged at 60"),
+                                  std::string("QL: no mean, since 2 of 20 runs have no score. The other 18: "),
+                                  std::string("Some runs end before others"),
+                                  std::string("difference of log10"),
+                                  std::string("20 of 20")}) {
+    EXPECT_TRUE(contains(text, part)) << part;
+  }
+}
+
+TEST(Report, FoldedSearchesShowEveryRate) {
+  const std::string html = page_of({control_experiment()});
+  EXPECT_EQ(count(html, "<details>"), 4U);
+  EXPECT_EQ(count(html, "(chosen)"), 8U);
+  EXPECT_EQ(count(html, "<td>1e-7</td><td>0.48</td><td>3 of 3</td><td>0</td>"), 4U);
+  EXPECT_EQ(count(html, "<td>0.1</td><td>n/a</td><td>3 of 3</td><td>2</td>"), 4U);
+}
+
+TEST(Report, FailuresThatAreWorthSomethingCountAndAreShown) {
+  const std::string text = text_of_page({lake_experiment()});
+  EXPECT_TRUE(contains(text, "QL, rate 1 (13 of 20 failed)"));
+  EXPECT_TRUE(contains(text, "13 of 20 runs failed and count with what failing is worth"));
+  EXPECT_TRUE(contains(text, "0.73 ± 0.01")) << "the paper's";
+  EXPECT_FALSE(contains(text, "geometric"));
+  EXPECT_FALSE(contains(text, "Not finished"));
+}
+
+TEST(Report, APreviewIsNeverBesideThePaper) {
+  const ExperimentResults preview = half_finished_preview();
+  const std::string text = text_of_page({preview});
+  EXPECT_TRUE(contains(text, "A preview"));
+  EXPECT_FALSE(contains(text, "0.73 ± 0.01"));
+  const auto header = result_header(preview);
+  EXPECT_EQ(std::ranges::find(header, "paper"), header.end());
+  EXPECT_TRUE(contains(markdown_tables(preview), "A preview"));
+  EXPECT_TRUE(contains(latex_table(preview), "% A preview"));
+  EXPECT_TRUE(contains(figure_script(preview, figure_panels(preview), FigureFormat::svg), "(preview)"));
+}
+
+TEST(Report, WhatIsMissingIsSaid) {
+  const std::string text = text_of_page({half_finished_preview()});
+  EXPECT_TRUE(contains(text, "Not finished: 78 of 129 runs are done."));
+  EXPECT_TRUE(contains(text, "Scaled features: QL, rate 1e-84 of 90 of 20")) << "name, search and seeds";
+  EXPECT_TRUE(contains(text, "QL, rate 1e-8: the search for the rate is not finished."));
+  EXPECT_TRUE(contains(text, "IGNDQ, rate 1 (7 of 20 seeds)"));
+}
+
+TEST(Report, ASearchWithoutASurvivorIsSaid) {
+  ExperimentResults experiment = half_finished_preview();
+  experiment.panels[1].methods[2].search = {{1, 3, 3, 3, {}}, {10, 3, 3, 3, {}}};
+  EXPECT_TRUE(contains(markdown_tables(experiment), "no rate of the search finished, so none is chosen"));
+}
+
+TEST(Report, JsonHasTheNumbers) {
+  const ScratchFolder folder;
+  write_report({control_experiment(), half_finished_preview()}, folder / "r");
+  const Json summary = Json::parse(content_of(folder / "r" / "summary.json"));
+  ASSERT_EQ(summary.at("experiments").size(), 2U);
+  const Json& control = summary["experiments"][0];
+  EXPECT_EQ(control.at("name"), "lqr");
+  EXPECT_EQ(control.at("title"), "Linear-quadratic control");
+  EXPECT_EQ(control.at("preview"), false);
+  EXPECT_EQ(control.at("planned"), 352);
+  EXPECT_EQ(control.at("done"), 352);
+  EXPECT_EQ(control.at("wall_seconds"), 415.2);
+  EXPECT_EQ(control.at("run_seconds"), 812.4);
+  const Json& panel = control.at("panels").at(2);
+  EXPECT_EQ(panel.at("name"), "bdt-deterministic");
+  const Json& failed = panel.at("rows").at(0);
+  EXPECT_EQ(failed.at("method"), "QL");
+  EXPECT_EQ(failed.at("learning_rate"), 1e-4);
+  EXPECT_TRUE(failed.at("mean").is_null());
+  EXPECT_TRUE(failed.at("std").is_null());
+  EXPECT_EQ(failed.at("seeds"), 20);
+  EXPECT_EQ(failed.at("failed"), 2);
+  EXPECT_EQ(failed.at("paper_mean"), 2e-5);
+  EXPECT_TRUE(failed.at("paper_std").is_null());
+  const MethodResults ours = control_experiment().panels[2].methods[1];
+  EXPECT_EQ(panel["rows"][1].at("mean"), *summarize(ours).all.mean);
+  EXPECT_EQ(panel["rows"][1].at("std"), *summarize(ours).all.deviation);
+  const Json& broken_pair = panel.at("comparisons").at(0);
+  EXPECT_EQ(broken_pair.at("better"), "IGNDQ");
+  EXPECT_EQ(broken_pair.at("worse"), "QL");
+  EXPECT_TRUE(broken_pair.at("difference").is_null());
+  EXPECT_EQ(broken_pair.at("wins"), 20);
+  EXPECT_EQ(broken_pair.at("pairs"), 20);
+  EXPECT_EQ(broken_pair.at("log"), true);
+  const Json& pair = control["panels"][0]["comparisons"][0];
+  EXPECT_LT(pair.at("difference").get<double>(), -5);
+  EXPECT_GT(pair.at("standard_error").get<double>(), 0);
+
+  const Json& preview = summary["experiments"][1];
+  EXPECT_EQ(preview.at("preview"), true);
+  EXPECT_TRUE(preview["panels"][1]["rows"][2].at("learning_rate").is_null());
+  for (const Json& rows : {preview["panels"][0]["rows"], preview["panels"][1]["rows"]}) {
+    for (const Json& row : rows) EXPECT_TRUE(row.at("paper_mean").is_null() && row.at("paper_std").is_null());
+  }
+}
+
+TEST(Report, TablesInMarkdownAndLatex) {
+  ExperimentResults experiment;
+  experiment.name = experiment.title = "t";
+  experiment.metric = {"MAPE", false, false};
+  experiment.planned = experiment.done = 4;
+  MethodResults sgd = method_with("SGD", {scored_run(0.2), scored_run(0.3)});
+  sgd.paper_mean = 0.267;
+  sgd.paper_std = 0.012;
+  sgd.at_edge = true;
+  const MethodResults ignd = method_with("IGND", {scored_run(0.1), scored_run(0.2)});
+  experiment.panels = {{"housing", "Housing", "", {sgd, ignd}}};
+  experiment.comparisons = {{"IGND", "SGD"}};
+  const std::string markdown = markdown_tables(experiment);
+  for (const auto* line : {"| method | rate | MAPE | paper | seeds | failed |\n|---|--:|--:|--:|--:|--:|\n",
+                           "| SGD | 0.1 † | 0.250 ± 0.071 | 0.267 ± 0.012 | 2 | 0 |\n",
+                           "| IGND | 0.1 | **0.150 ± 0.071** |  | 2 | 0 |\n", "| IGND − SGD | -0.1 ± ", "| 2 of 2 |"}) {
+    EXPECT_TRUE(contains(markdown, line)) << line << "\n" << markdown;
+  }
+  const std::string latex = latex_table(experiment);
+  for (const auto* line :
+       {"\\begin{tabular}{@{}lrrrrr@{}}\n\\toprule\nmethod & rate & MAPE & paper & seeds & failed \\\\\n",
+        "SGD & 0.1 $\\dagger$ & 0.250 $\\pm$ 0.071 & 0.267 $\\pm$ 0.012 & 2 & 0 \\\\\n", "\\textbf{0.150 $\\pm$ 0.071}",
+        "\\bottomrule\n\\end{tabular}\n"}) {
+    EXPECT_TRUE(contains(latex, line)) << line << "\n" << latex;
+  }
+}
+
+TEST(Report, CurvesInCsv) {
+  ExperimentResults experiment;
+  RunResult a = scored_run(1);
+  a.x = {0, 10};
+  a.y = {1, 4};
+  RunResult b = scored_run(1);
+  b.x = {0};
+  b.y = {4};
+  experiment.panels = {{"p,1", "", "", {method_with("m \"x\"", {a, b})}}};
+  EXPECT_EQ(curves_csv(experiment),
+            "panel,method,x,mean,std,n\n"
+            "\"p,1\",\"m \"\"x\"\"\",0,2.5,2.1213203435596424,2\n"
+            "\"p,1\",\"m \"\"x\"\"\",10,4,,1\n");
+  experiment.metric.log_scale = true;
+  const auto lines = lines_of(curves_csv(experiment));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "panel,method,x,mean,std,n,geometric_mean,log10_std");
+  EXPECT_TRUE(lines[1].ends_with(",2,2,0.4257207") || contains(lines[1], ",2,2,0.4257")) << lines[1];
+}
+
+TEST(Report, HostileNamesStayNames) {
+  const ScratchFolder folder;
+  const WrittenReport written = write_report({hostile_experiment(), hostile_experiment()}, folder / "r");
+  EXPECT_EQ(written.warnings, std::vector<std::string>{});
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"r"}) << "nothing is written outside";
+  EXPECT_FALSE(fs::exists("pwned")) << "no text is ever a command";
+  EXPECT_EQ(written.files.size(), 2U + 2 * 6U) << "the same name twice";
+  for (const fs::path& file : written.files) {
+    EXPECT_EQ(file.filename().string().find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-."), std::string::npos);
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_FALSE(fs::exists(file.parent_path() / "pwned"));
+  }
+
+  const std::string html = content_of(folder / "r" / "report.html");
+  expect_sound_page(html);
+  const Markup page = read_markup(html);
+  EXPECT_FALSE(contains(html, "<script"));
+  EXPECT_GT(count(page.text, clean_text(hostile_text())), 20U) << "and can be read";
+  for (const fs::path& file : written.files) {
+    if (file.extension() != ".svg") continue;
+    const Markup svg = read_markup(content_of(file));
+    EXPECT_EQ(svg.faults, std::vector<std::string>{});
+    EXPECT_TRUE(contains(svg.text, clean_text(hostile_text()))) << "the title has room for it";
+    EXPECT_TRUE(std::ranges::none_of(svg.elements, [](const Element& e) { return e.name == "script"; }));
+  }
+  const Json summary = Json::parse(content_of(folder / "r" / "summary.json"));
+  EXPECT_TRUE(contains(summary["experiments"][0]["title"], "</title><script>alert('x')</script> \"q\" \\n {_a^b}"));
+}
+
+// The positions of `mark` with no backslash before.
+std::size_t unescaped(const std::string& text, char mark) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == mark) {
+      ++n;
+    }
+  }
+  return n;
+}
+
+TEST(Report, HostileNamesDoNotBreakTables) {
+  const ExperimentResults experiment = hostile_experiment();
+  const std::size_t columns = result_header(experiment).size();
+  std::size_t rows = 0;
+  for (const std::string& line : lines_of(markdown_tables(experiment))) {
+    EXPECT_EQ(unescaped(line, '<') + unescaped(line, '`') + unescaped(line, '$'), 0U) << line;
+    if (!line.starts_with("|")) continue;
+    const std::size_t bars = unescaped(line, '|');
+    EXPECT_TRUE(bars == columns + 1 || bars == 4) << line;
+    rows += bars == columns + 1 ? 1 : 0;
+  }
+  EXPECT_EQ(rows, 2 * (2 + 3U));
+
+  std::string uncommented;
+  for (const std::string& line : lines_of(latex_table(experiment))) {
+    if (line.starts_with("%")) continue;
+    uncommented += line + "\n";
+    EXPECT_EQ(unescaped(line, '%') + unescaped(line, '#') + unescaped(line, '_') + unescaped(line, '^'), 0U) << line;
+    if (line.ends_with("\\\\") && !line.starts_with("\\multicolumn")) {
+      EXPECT_EQ(unescaped(line, '&'), columns - 1) << line;
+    }
+  }
+  EXPECT_EQ(unescaped(uncommented, '{'), unescaped(uncommented, '}'));
+  EXPECT_EQ(unescaped(uncommented, '$') % 2, 0U);
+}
+
+TEST(Escape, EveryOutputHasItsOwnWay) {
+  EXPECT_EQ(html_text("<a b=\"c\" d='e'> & é"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt; &amp; é");
+  EXPECT_EQ(latex_text("50% of $x_1 & {a}^2 ~ \\ #"),
+            "50\\% of \\$x\\_1 \\& \\{a\\}\\textasciicircum{}2 \\textasciitilde{} \\textbackslash{} \\#");
+  EXPECT_EQ(latex_text("*[a] ±"), "{*}{[}a{]} $\\pm$");
+  EXPECT_EQ(markdown_text("a|b_c*d `e` <f>"), "a\\|b\\_c\\*d \\`e\\` &lt;f&gt;");
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a,\"b\"\n"), "\"a,\"\"b\"\" \"");
+  EXPECT_EQ(gnuplot_text("it's \\n"), "'it''s \\n'");
+  EXPECT_EQ(slug("../Frozen Lake_2/é"), "frozen-lake-2");
+  EXPECT_EQ(slug("é"), "unnamed");
+  EXPECT_EQ(slug(std::string(500, 'a')).size(), 80U);
+  EXPECT_EQ(shortened("äöü", 3), "äöü");
+  EXPECT_EQ(shortened("äöüß", 3), "äö…");
+}
+
+TEST(Escape, TextIsValidAndOneLineWhateverTheBytes) {
+  EXPECT_EQ(clean_text("a\r\nb\tc\x7f"), "a  b c ");
+  EXPECT_EQ(clean_text("\xc2\x85|\xed\xa0\x80|\xc0\xaf|\xf5|\xe2\x82"), " |���|��|�|��");
+  EXPECT_EQ(clean_text("\xef\xbf\xbf"), "���") << "no character of XML";
+  EXPECT_EQ(clean_text("é€😀"), "é€😀");
+  Stream stream(4, "bytes");
+  for (int round = 0; round < 2000; ++round) {
+    std::string text(stream.below(12), ' ');
+    for (char& c : text) c = static_cast<char>(stream.below(256));
+    const std::string clean = clean_text(text);
+    EXPECT_EQ(clean_text(clean), clean);
+    EXPECT_TRUE(std::ranges::none_of(clean, [](char c) { return c >= 0 && c < 0x20; }));
+    EXPECT_NO_THROW(Json(clean).dump()) << "which is strict about UTF-8";
+    EXPECT_EQ(read_markup("<p title=\"" + html_text(text) + "\">" + html_text(text) + "</p>").text, clean);
+  }
+}
+
+TEST(Report, WithoutGnuplotAllElseIsWritten) {
+  const ScratchFolder folder;
+  const fs::path report = folder / "r";
+  fs::create_directory(report);
+  put(report / "lqr.pdf", "an earlier figure");
+  const WrittenReport written = write_report({lake_experiment(), control_experiment()}, report, "/nowhere/gnuplot");
+  ASSERT_EQ(written.warnings.size(), 1U) << "one cause, one line";
+  EXPECT_TRUE(contains(written.warnings[0], "'frozen-lake', 'lqr'")) << written.warnings[0];
+  EXPECT_TRUE(contains(written.warnings[0], "cannot start '/nowhere/gnuplot'")) << written.warnings[0];
+  EXPECT_EQ(written.files.size(), 2U + 2 * 3U);
+  EXPECT_EQ(content_of(report / "lqr.pdf"), "an earlier figure");
+  const std::string html = content_of(report / "report.html");
+  expect_sound_page(html);
+  EXPECT_TRUE(contains(html, "cannot start"));
+  EXPECT_FALSE(contains(html, "lqr.pdf")) << "it is not of this report";
+  EXPECT_TRUE(contains(html, "(2.8 ± 2.2)e-14"));
+}
+
+TEST(Report, AGnuplotThatFailsOrDrawsNothingIsNoticed) {
+  for (const auto& [program, message] : {std::pair<std::string, std::string>{"/bin/false", "failed"},
+                                         {"/bin/true", "drew no SVG"},
+                                         {"/bin/echo", "drew no SVG"}}) {
+    const ScratchFolder folder;
+    const WrittenReport written = write_report({lake_experiment()}, folder / "r", program);
+    ASSERT_EQ(written.warnings.size(), 1U);
+    EXPECT_TRUE(contains(written.warnings[0], message)) << written.warnings[0];
+    EXPECT_TRUE(contains(content_of(folder / "r" / "report.html"), message));
+  }
+  const GnuplotOutcome wrong = run_gnuplot("gnuplot", "set terminal svg\nplot nonsense(\n");
+  EXPECT_TRUE(wrong.output.empty());
+  EXPECT_TRUE(contains(wrong.fault, "'gnuplot' failed: ")) << wrong.fault;
+}
+
+TEST(Report, WhatCannotBeWrittenIsAnErrorAndNothingIsLost) {
+  const ScratchFolder folder;
+  put(folder / "file", "precious");
+  EXPECT_THROW(write_report({}, folder / "file"), FileError);
+  EXPECT_THROW(write_report({}, folder / "file" / "below"), FileError);
+  EXPECT_EQ(content_of(folder / "file"), "precious");
+
+  const fs::path report = folder / "r";
+  write_report({lake_experiment()}, report);
+  const std::string page = content_of(report / "report.html");
+  fs::remove(report / "frozen-lake-table.md");
+  fs::create_directory(report / "frozen-lake-table.md");
+  EXPECT_THROW(write_report({lake_experiment(), control_experiment()}, report), FileError);
+  EXPECT_EQ(content_of(report / "report.html"), page);
+  for (const auto& file : fs::directory_iterator(report)) {
+    EXPECT_FALSE(contains(file.path().string(), ".tmp.")) << file.path();
+  }
+}
+
+TEST(Report, TheSameResultsGiveTheSamePageAndReplaceTheOldOne) {
+  const ScratchFolder folder;
+  const fs::path report = folder / "a" / "b";
+  write_report({lake_experiment()}, report);
+  const std::string page = content_of(report / "report.html");
+  put(report / "report.html", "old");
+  write_report({lake_experiment()}, report);
+  EXPECT_EQ(content_of(report / "report.html"), page);
+}
+
+TEST(Report, NothingAtAll) {
+  EXPECT_TRUE(contains(text_of_page({}), "There are no results yet."));
+  expect_sound_page(page_of({ExperimentResults{}}));
+  ExperimentResults no_methods;
+  no_methods.panels.resize(2);
+  expect_sound_page(page_of({no_methods}));
+  ExperimentResults no_runs = control_experiment();
+  no_runs.done = 0;
+  for (PanelResults& panel : no_runs.panels) {
+    for (MethodResults& method : panel.methods) method.runs.clear();
+  }
+  const std::string html = page_of({no_runs});
+  expect_sound_page(html);
+  EXPECT_TRUE(contains(html, "No run has left a curve yet."));
+  EXPECT_TRUE(contains(html, "Not finished: 0 of 352 runs are done."));
+}
+
+TEST(Report, AllRunsFailed) {
+  ExperimentResults experiment = control_experiment();
+  for (PanelResults& panel : experiment.panels) {
+    for (MethodResults& method : panel.methods) {
+      for (SeedResult& run : method.runs) run.result = failed_run(run.seed);
+      method.runs[0].result.status = RunStatus::collapsed;
+    }
+  }
+  const std::string text = text_of_page({experiment});
+  EXPECT_TRUE(contains(text, "no mean, since 20 of 20 runs have no score."));
+  EXPECT_TRUE(contains(text, "seed 1 collapsed at 1, seed 2 diverged at 2"));
+  EXPECT_TRUE(contains(text, "and 10 more"));
+}
+
+TEST(Report, AnExperimentWithoutFigureHasNone) {
+  ExperimentResults experiment = lake_experiment();
+  experiment.figure = false;
+  const ScratchFolder folder;
+  EXPECT_EQ(write_report({experiment}, folder / "r").files.size(), 2U + 3U);
+  EXPECT_FALSE(contains(content_of(folder / "r" / "report.html"), "<figure"));
+}
+
+TEST(Figure, LogarithmicBandsAreOfLogarithms) {
+  ExperimentResults experiment;
+  experiment.metric.log_scale = true;
+  RunResult a = scored_run(1);
+  RunResult b = scored_run(1);
+  a.x = b.x = {0, 1, 2};
+  a.y = {1, 1e-2, 0};
+  b.y = {100, 1e-4, 1};
+  experiment.panels = {{"p", "P", "", {method_with("m", {a, b})}}};
+  const auto panels = figure_panels(experiment);
+  ASSERT_EQ(panels.size(), 1U);
+  ASSERT_EQ(panels[0].lines.size(), 1U);
+  const auto& points = panels[0].lines[0].points;
+  ASSERT_EQ(points.size(), 2U) << "zero has no logarithm";
+  EXPECT_TRUE(contains(panels[0].remarks.at(0), "1 points are not drawn"));
+  EXPECT_NEAR(points[0].y, 10, 1e-9);
+  EXPECT_NEAR(points[0].band->second / points[0].y, points[0].y / points[0].band->first, 1e-9);
+  EXPECT_NEAR(std::log10(points[1].band->second / points[1].y), std::sqrt(2.0), 1e-9);
+  EXPECT_NEAR(points[1].y, 1e-3, 1e-12);
+}
+
+TEST(Figure, LinesKeepTheirStyleAcrossPanels) {
+  ExperimentResults experiment = lake_experiment();
+  experiment.panels[1].methods.erase(experiment.panels[1].methods.begin());
+  const auto panels = figure_panels(experiment);
+  EXPECT_EQ(panels[0].lines[1].name, panels[1].lines[0].name);
+  EXPECT_EQ(panels[0].lines[1].style, panels[1].lines[0].style);
+  std::set<std::pair<std::string_view, std::string_view>> styles;
+  for (std::size_t k = 0; k < 35; ++k) styles.insert({line_style(k).colour, line_style(k).dashes});
+  EXPECT_EQ(styles.size(), 35U);
+}
+
+TEST(Figure, LongCurvesAreThinnedButKeepTheirEnds) {
+  ExperimentResults experiment;
+  RunResult run = scored_run(1);
+  for (int k = 0; k < 12345; ++k) {
+    run.x.push_back(k);
+    run.y.push_back(std::sin(k));
+  }
+  experiment.panels = {{"p", "P", "", {method_with("m", {run})}}};
+  const auto panels = figure_panels(experiment);
+  const auto& points = panels[0].lines[0].points;
+  EXPECT_EQ(points.size(), 400U);
+  EXPECT_EQ(points.front().x, 0);
+  EXPECT_EQ(points.back().x, 12344);
+  EXPECT_FALSE(panels[0].remarks.empty());
+}
+
+TEST(Figure, ALineWithFailuresDoesNotHideTheOthers) {
+  ExperimentResults experiment = lake_experiment();
+  MethodResults& wild = experiment.panels[0].methods[0];
+  for (SeedResult& run : wild.runs) {
+    run.result.status = RunStatus::diverged;
+    run.result.y.back() = 1e9;
+  }
+  const auto panels = figure_panels(experiment);
+  EXPECT_LT(panels[0].high_y, 2);
+  EXPECT_TRUE(contains(panels[0].remarks.at(0), "leave the panel"));
+}
+
+TEST(Figure, InlineDrawingsHaveIdsOfTheirOwn) {
+  const std::string svg =
+      "<?xml version='1.0'?>\n<svg \n viewBox=\"0 0 4 3\"\n><title>x</title><g id=\"a\"><use xlink:href='#b' "
+      "id='b'/><text filter='url(#a)'>id=\"a\" id='b'</text></g></svg>\n";
+  const auto drawn = inline_svg(svg, "p-", "a \"label\"");
+  ASSERT_TRUE(drawn);
+  const Markup markup = read_markup(*drawn);
+  EXPECT_EQ(markup.faults, std::vector<std::string>{});
+  EXPECT_EQ(values_of(markup, "id"), (std::vector<std::string>{"p-a", "p-b"}));
+  EXPECT_EQ(values_of(markup, "xlink:href"), std::vector<std::string>{"#p-b"});
+  EXPECT_EQ(values_of(markup, "filter"), std::vector<std::string>{"url(#p-a)"});
+  EXPECT_EQ(values_of(markup, "viewBox"), std::vector<std::string>{"0 0 4 3"});
+  EXPECT_EQ(markup.text, "id=\"a\" id='b'") << "text is left alone";
+  for (const auto* garbage : {"", "<svg", "<svg>", "viewBox=\"", "<svg></svg>", "</svg> viewBox=\"0\" <svg"}) {
+    EXPECT_FALSE(inline_svg(garbage, "p", "l")) << garbage;
+  }
+}
+
+// Results as no experiment gives them: whatever they are, the report is whole.
+double odd_number(Stream& stream) {
+  static const double numbers[] = {
+      0, -0.0, 1, -1, 1e-320, 1e300, -1e300, 1e-15, 0.5, 1e308, std::numeric_limits<double>::infinity(), std::nan("")};
+  return stream.below(2) == 0 ? stream.normal() : numbers[stream.below(12)];
+}
+
+ExperimentResults odd_experiment(Stream& stream) {
+  ExperimentResults experiment;
+  experiment.name = std::string(stream.below(3), 'x');
+  experiment.metric = {"m", stream.below(2) == 0, stream.below(2) == 0};
+  experiment.planned = stream.below(9);
+  experiment.done = stream.below(9);
+  experiment.wall_seconds = odd_number(stream);
+  experiment.run_seconds = odd_number(stream);
+  experiment.extra_columns = {"e"};
+  experiment.comparisons = {{"0", "1"}, {"1", "1"}};
+  experiment.panels.resize(stream.below(5));
+  for (PanelResults& panel : experiment.panels) {
+    panel.methods.resize(stream.below(4));
+    for (std::size_t m = 0; m < panel.methods.size(); ++m) {
+      MethodResults& method = panel.methods[m];
+      method.name = std::to_string(m);
+      if (stream.below(2) == 0) method.rate = odd_number(stream);
+      method.search = {{odd_number(stream), 1, 1, 0, odd_number(stream)}};
+      method.runs.resize(stream.below(4));
+      for (SeedResult& run : method.runs) {
+        run.seed = stream.below(3);
+        run.result.status = static_cast<RunStatus>(stream.below(3));
+        if (stream.below(3) > 0) run.result.score = odd_number(stream);
+        const std::size_t length = stream.below(4);
+        for (std::size_t k = 0; k < length; ++k) {
+          run.result.x.push_back(stream.below(2) == 0 ? static_cast<double>(k) : odd_number(stream));
+          run.result.y.push_back(odd_number(stream));
+        }
+        run.result.extras = {{"e", odd_number(stream)}};
+      }
+    }
+  }
+  return experiment;
+}
+
+TEST(Report, OddResultsGiveAWholeReport) {
+  Stream stream(5, "odd");
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    const std::string html = page_of({odd_experiment(stream), odd_experiment(stream)});
+    expect_sound_page(html);
+    EXPECT_FALSE(contains(html, "nan") || contains(html, ">inf")) << "n/a is how that is written";
+  }
+  for (int round = 0; round < 100; ++round) {
+    expect_sound_page(page_of({odd_experiment(stream)}, "/nowhere/gnuplot"));
+  }
+}
+
+}  // namespace
+}  // namespace ignd
