@@ -136,7 +136,7 @@ double train(const TableTask& task, RunOptions options, bool raced) {
     options.rate = *result.best;
   }
   TableRun run(task, options);
-  while (run.status() == RunStatus::running) run.learn_epoch(stop, [] {});
+  while (run.status() == TrainingStatus::running) run.learn_epoch(stop, [] {});
   const TableModel model = run.kept();
   Trace<float> trace(*model.model);
   const auto& rows = task.split().validation;

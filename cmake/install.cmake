@@ -7,6 +7,7 @@ install(DIRECTORY include/ignd TYPE INCLUDE)
 install(EXPORT ignd-targets NAMESPACE ignd:: DESTINATION ${package_dir})
 if(IGND_TOOL)
   install(TARGETS ignd_tool)
+  install(DIRECTORY experiments DESTINATION ${CMAKE_INSTALL_DATADIR}/ignd)
 endif()
 
 configure_package_config_file(cmake/ignd-config.cmake.in ignd-config.cmake INSTALL_DESTINATION ${package_dir})

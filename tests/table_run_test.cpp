@@ -51,7 +51,7 @@ RunOptions run_options() {
 
 std::vector<EpochReport> finish(TableRun& run) {
   std::vector<EpochReport> reports;
-  while (run.status() == RunStatus::running) {
+  while (run.status() == TrainingStatus::running) {
     if (const auto report = run.learn_epoch(never, [] {})) reports.push_back(*report);
   }
   return reports;
@@ -126,7 +126,7 @@ TEST(TableRun, LosesPatience) {
   options.patience = 3;
   TableRun run(task, options);
   finish(run);
-  EXPECT_EQ(run.status(), RunStatus::stopped_early);
+  EXPECT_EQ(run.status(), TrainingStatus::stopped_early);
   EXPECT_EQ(run.epoch(), run.kept_epoch() + 3);
 }
 
@@ -139,7 +139,7 @@ TEST(TableRun, SaysThatItDiverged) {
     options.rate = 1e6;
     TableRun run(task, options);
     finish(run);
-    EXPECT_EQ(run.status(), RunStatus::diverged);
+    EXPECT_EQ(run.status(), TrainingStatus::diverged);
     EXPECT_EQ(run.kept_epoch(), 0U);
     for (const float weight : weights_of(run)) EXPECT_TRUE(std::isfinite(weight));
   }
@@ -155,7 +155,7 @@ TEST(TableRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
   ASSERT_EQ(task.split().validation.size(), 1U);
   TableRun run(task, run_options());
   finish(run);
-  EXPECT_EQ(run.status(), RunStatus::finished);
+  EXPECT_EQ(run.status(), TrainingStatus::finished);
 }
 
 TEST(TableRun, IsSavedAndRestoredBitByBit) {
@@ -171,7 +171,7 @@ TEST(TableRun, IsSavedAndRestoredBitByBit) {
     whole.save(expected);
 
     auto run = std::make_unique<TableRun>(task, options);
-    while (run->status() == RunStatus::running) {
+    while (run->status() == TrainingStatus::running) {
       // Stopped after a random number of calls.
       std::atomic<bool> stop = false;
       std::uint64_t left = stream.below(12);
@@ -254,7 +254,7 @@ TEST(TableRun, LearnsNothingInNoEpochs) {
   RunOptions options = run_options();
   options.epochs = 0;
   TableRun run(task, options);
-  EXPECT_EQ(run.status(), RunStatus::finished);
+  EXPECT_EQ(run.status(), TrainingStatus::finished);
   EXPECT_TRUE(finish(run).empty());
   EXPECT_EQ(run.steps(), 0U);
 }

@@ -1,5 +1,6 @@
 #include "cli/bench.hpp"
 #include "cli/output.hpp"
+#include "cli/reproduce.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
 #include "core/text.hpp"
@@ -38,6 +39,22 @@ const CLI::Validator is_share(
       return good ? std::string() : "must be a number between 0 and 0.9";
     },
     "SHARE");
+
+void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {
+  CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
+  command->add_option("names", options.names, "Experiments, or paths of experiment files; all that come with ignd if none");
+  command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
+  command->add_option("--seeds", options.seeds, "Runs per line, instead of the file's")->check(CLI::Range(1, 1000000));
+  command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
+  command->add_flag("--list", options.list, "Only say what there is");
+  command->final_callback([&] { code = reproduce(options); });
+
+  CLI::App* reporting = app.add_subcommand("report", "Write the report of a folder of results, finished or not");
+  reporting->add_option("folder", folder, "Folder that `reproduce` wrote to")->capture_default_str();
+  reporting->final_callback([&] { code = make_report(folder); });
+}
 
 void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
@@ -201,8 +218,11 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   BenchOptions bench_options;
   TrainOptions train_options;
   UseOptions use_options;
+  ReproduceOptions reproduce_options;
+  std::string report_folder = "results";
   add_train(app, train_options, code);
   add_use(app, use_options, code);
+  add_reproduce(app, reproduce_options, report_folder, code);
   add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);

@@ -11,12 +11,12 @@
 
 namespace ignd::cli {
 
-Progress::Progress(std::string what, std::uint64_t total, bool quiet)
-    : what_(std::move(what)), total_(total), shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(std::string what, std::uint64_t total, std::string unit, bool quiet)
+    : what_(std::move(what)), total_(total), unit_(std::move(unit)), shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() { clear(); }
 
-void Progress::update(std::uint64_t done) {
+void Progress::update(std::uint64_t done, const std::string& note) {
   if (!shown_) return;
   const Clock::time_point now = Clock::now();
   if (!started_) {
@@ -35,8 +35,8 @@ void Progress::update(std::uint64_t done) {
   constexpr std::size_t width = 24;
   const auto full = static_cast<std::size_t>(share * width);
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : 0;
-  print_error("\r\x1b[K{} [{}{}] {:3.0f} %  {:.3g} samples/s  {:.0f} s left", what_, std::string(full, '#'),
-              std::string(width - full, '.'), 100 * share, rate, left);
+  print_error("\r\x1b[K{} [{}{}] {:3.0f} %  {:.3g} {}/s  {:.0f} s left{}", what_, std::string(full, '#'),
+              std::string(width - full, '.'), 100 * share, rate, unit_, left, note);
   std::fflush(stderr);
 }
 

@@ -6,24 +6,25 @@
 
 namespace ignd::cli {
 
-// A line at the bottom of a terminal that says how far long work is: a bar, the rate, and the time left. Without a
-// terminal it says nothing.
+// A line at the bottom of a terminal that says how far long work is: a bar, the rate in units per second, and the time
+// left. Without a terminal it says nothing.
 class Progress {
  public:
-  Progress(std::string what, std::uint64_t total, bool quiet);
+  Progress(std::string what, std::uint64_t total, std::string unit, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   Progress(Progress&&) = delete;
   Progress& operator=(Progress&&) = delete;
 
-  void update(std::uint64_t done);
+  void update(std::uint64_t done, const std::string& note = "");
   void clear();  // before something else is printed
 
  private:
   using Clock = std::chrono::steady_clock;
   std::string what_;
   std::uint64_t total_;
+  std::string unit_;
   std::uint64_t first_ = 0;
   bool shown_;
   bool started_ = false;

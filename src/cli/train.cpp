@@ -3,7 +3,7 @@
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "cli/report.hpp"
+#include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/train_stream.hpp"
@@ -154,7 +154,7 @@ class Training {
     TableRun run(task_, options_.run);
     if (saved) resume(run, *saved);
     learn(run);
-    if (run.status() == RunStatus::running) return interrupted(run);
+    if (run.status() == TrainingStatus::running) return interrupted(run);
     return finish(run);
   }
 
@@ -251,7 +251,7 @@ class Training {
     } catch (const FileError& fault) {
       throw FileError(fmt::format("cannot go on with {}: {}", quoted_path(options_.resume), fault.what()));
     }
-    if (run.status() == RunStatus::running) {
+    if (run.status() == TrainingStatus::running) {
       if (talks_) print("going on after {} steps\n", with_commas(run.steps()));
       return;
     }
@@ -260,16 +260,16 @@ class Training {
   }
 
   void learn(TableRun& run) {
-    Progress progress("training", run.total_steps(), !talks_);
+    Progress progress("training", run.total_steps(), "samples", !talks_);
     const Clock::time_point start = Clock::now();
     const std::uint64_t first_step = run.steps();
-    while (run.status() == RunStatus::running && !stop_.flag()) {
+    while (run.status() == TrainingStatus::running && !stop_.flag()) {
       const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.steps()); });
       if (!report) continue;
       progress.clear();
       print_epoch(*report);
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-      if (due && run.status() == RunStatus::running) save(run);
+      if (due && run.status() == TrainingStatus::running) save(run);
     }
     learned_ = run.steps() - first_step;
     seconds_ = seconds_since(start);
@@ -314,7 +314,7 @@ class Training {
   }
 
   int finish(const TableRun& run) {
-    const bool diverged = run.status() == RunStatus::diverged;
+    const bool diverged = run.status() == TrainingStatus::diverged;
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }

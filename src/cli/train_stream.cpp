@@ -3,7 +3,7 @@
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
 #include "cli/prediction_writer.hpp"
-#include "cli/report.hpp"
+#include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_model.hpp"

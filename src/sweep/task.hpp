@@ -52,6 +52,9 @@ struct RunConfig {
   Optimizer optimizer;
   double rate = 0;
   std::uint64_t seed = 0;
+
+  // One line for each part, the same for the same run: the key of its result.
+  std::string text() const;
 };
 
 // Thrown by a run that was asked to stop: it leaves nothing behind.

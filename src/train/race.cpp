@@ -19,13 +19,13 @@ RacedRate try_rate(const TableTask& task, RunOptions options, double rate, const
   TableRun run(task, options);
   std::optional<EpochReport> last;
   try {
-    while (run.status() == RunStatus::running && !stop) {
+    while (run.status() == TrainingStatus::running && !stop) {
       if (auto report = run.learn_epoch(stop, [] {})) last = report;
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
     return result;
   }
-  if (run.status() != RunStatus::finished || !last) return result;
+  if (run.status() != TrainingStatus::finished || !last) return result;
   result.loss = last->validation.loss;
   // Dead units leave one prediction for all rows.
   constexpr double same = 1e-6;

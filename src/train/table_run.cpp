@@ -47,9 +47,9 @@ std::vector<std::pair<std::string, std::string>> describe(const TaskOptions& tas
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
 
-RunStatus status_of(const std::string& name) {
-  for (const RunStatus known :
-       {RunStatus::running, RunStatus::finished, RunStatus::stopped_early, RunStatus::diverged}) {
+TrainingStatus status_of(const std::string& name) {
+  for (const TrainingStatus known :
+       {TrainingStatus::running, TrainingStatus::finished, TrainingStatus::stopped_early, TrainingStatus::diverged}) {
     if (name == to_string(known)) return known;
   }
   throw FileError(fmt::format("the run has an unknown status {}", in_quotes(name)));
@@ -75,15 +75,15 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
   return Schedule::parse(spec);
 }
 
-const char* to_string(RunStatus status) {
+const char* to_string(TrainingStatus status) {
   switch (status) {
-    case RunStatus::running:
+    case TrainingStatus::running:
       return "running";
-    case RunStatus::finished:
+    case TrainingStatus::finished:
       return "finished";
-    case RunStatus::stopped_early:
+    case TrainingStatus::stopped_early:
       return "stopped early";
-    case RunStatus::diverged:
+    case TrainingStatus::diverged:
       return "diverged";
   }
   return "unknown";
@@ -106,7 +106,7 @@ TableRun::TableRun(const TableTask& task, RunOptions options)
   constexpr double divergence = 1000;
   largest_loss_ = divergence * (constant_loss + 1);
   keep(*model_);
-  if (options_.epochs == 0) status_ = RunStatus::finished;
+  if (options_.epochs == 0) status_ = TrainingStatus::finished;
   start_epoch();
 }
 
@@ -130,7 +130,7 @@ void TableRun::learn_some() {
     epoch_weight_ += samples_[i].weight;
   }
   position_ += count;
-  if (trainer_->status() != StepStatus::learned) status_ = RunStatus::diverged;
+  if (trainer_->status() != StepStatus::learned) status_ = TrainingStatus::diverged;
 }
 
 void TableRun::keep(const Model<float>& now) {
@@ -150,7 +150,7 @@ EpochReport TableRun::finish_epoch() {
     loss = report.validation.loss;
   }
   if (!(loss <= largest_loss_)) {
-    status_ = RunStatus::diverged;
+    status_ = TrainingStatus::diverged;
     return report;
   }
   report.best = !keeps_best() || loss < best_loss_;
@@ -159,9 +159,9 @@ EpochReport TableRun::finish_epoch() {
     keep(*now);
   }
   if (epoch_ >= options_.epochs) {
-    status_ = RunStatus::finished;
+    status_ = TrainingStatus::finished;
   } else if (keeps_best() && epoch_ - best_epoch_ >= options_.patience) {
-    status_ = RunStatus::stopped_early;
+    status_ = TrainingStatus::stopped_early;
   } else {
     start_epoch();
   }
@@ -169,12 +169,12 @@ EpochReport TableRun::finish_epoch() {
 }
 
 std::optional<EpochReport> TableRun::learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress) {
-  while (status_ == RunStatus::running && position_ < order_.size()) {
+  while (status_ == TrainingStatus::running && position_ < order_.size()) {
     if (stop.load(std::memory_order_relaxed)) return std::nullopt;
     learn_some();
     progress();
   }
-  if (status_ != RunStatus::running) return std::nullopt;
+  if (status_ != TrainingStatus::running) return std::nullopt;
   return finish_epoch();
 }
 
@@ -212,7 +212,7 @@ void TableRun::check_same_run(const Checkpoint& checkpoint) const {
 void TableRun::restore(const Checkpoint& checkpoint) {
   check_same_run(checkpoint);
   const TableModel kept = TableModel::load(checkpoint);
-  const RunStatus status = status_of(checkpoint.text("run.status"));
+  const TrainingStatus status = status_of(checkpoint.text("run.status"));
   const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 3);
   const auto& sums = checkpoint.array<double>("run.sums", 3);
   if (kept.model->spec() != checkpoint.text("model")) throw FileError("the saved run has two different models");

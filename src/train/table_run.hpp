@@ -33,14 +33,14 @@ struct RunOptions {
 // cosine, the length of the run. Throws InvalidArgument.
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
 
-enum class RunStatus {
+enum class TrainingStatus {
   running,
   finished,       // all epochs
   stopped_early,  // the validation loss no longer got better
   diverged,       // a number is no longer finite, or the loss beyond a thousand times that of a constant and one
 };
 
-const char* to_string(RunStatus status);
+const char* to_string(TrainingStatus status);
 
 struct EpochReport {
   std::uint64_t epoch = 0;
@@ -56,7 +56,7 @@ class TableRun {
   // The task must outlive the run. Throws InvalidArgument.
   TableRun(const TableTask& task, RunOptions options);
 
-  RunStatus status() const { return status_; }
+  TrainingStatus status() const { return status_; }
   const RunOptions& options() const { return options_; }
   std::uint64_t epoch() const { return epoch_; }  // epochs completed
   std::uint64_t steps() const { return trainer_->steps(); }
@@ -87,7 +87,7 @@ class TableRun {
   RunOptions options_;
   std::unique_ptr<Model<float>> model_;
   std::unique_ptr<Trainer<float>> trainer_;
-  RunStatus status_ = RunStatus::running;
+  TrainingStatus status_ = TrainingStatus::running;
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;  // rows of this epoch that have been learned
   double epoch_loss_ = 0;       // sum over them

@@ -1,4 +1,4 @@
-#include "cli/report.hpp"
+#include "cli/quality_table.hpp"
 
 #include "cli/output.hpp"
 

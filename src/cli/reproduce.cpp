@@ -1,0 +1,171 @@
+#include "cli/reproduce.hpp"
+
+#include "cli/experiment_files.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/stop_signal.hpp"
+#include "core/text.hpp"
+#include "report/report.hpp"
+#include "sweep/plan.hpp"
+#include "sweep/store.hpp"
+#include "sweep/sweep.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ignd::cli {
+namespace {
+
+constexpr int usage_error = 2;
+constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string command_text(const ReproduceOptions& options, const std::string& name) {
+  std::string text = "ignd reproduce " + name;
+  if (options.quick) text += " --quick";
+  if (options.seeds) text += fmt::format(" --seeds {}", *options.seeds);
+  if (!options.out.empty()) text += " --out " + options.out;
+  return text;
+}
+
+int list_experiments(const std::vector<ExperimentFile>& files) {
+  for (const ExperimentFile& file : files) {
+    print("{:24} {:6} runs  {}\n", file.experiment.name, count_runs(file.experiment), file.experiment.title);
+  }
+  return 0;
+}
+
+// How far an experiment is: a bar on a terminal, and otherwise a line now and then.
+class SweepReporter {
+ public:
+  SweepReporter(const std::string& name, std::uint64_t there, std::uint64_t total)
+      : name_(name),
+        there_(there),
+        total_(total),
+        bar_(name, total, "runs", false),
+        lines_(isatty(STDERR_FILENO) == 0) {
+    if (lines_) print_error("{}: {} runs, {} of them there already\n", name, total, there);
+  }
+
+  void update(const SweepProgress& now) {
+    const std::string failed = now.failed == 0 ? "" : fmt::format("  {} failed", now.failed);
+    bar_.update(there_ + now.done, failed);
+    constexpr double pause = 5;
+    if (!lines_ || now.done == 0 || seconds_since(last_) < pause) return;
+    last_ = Clock::now();
+    const double rate = static_cast<double>(now.done) / seconds_since(start_);
+    print_error("{}: {} of {} runs, {:.3g} runs/s, {:.0f} s left{}\n", name_, there_ + now.done, total_, rate,
+                static_cast<double>(total_ - there_ - now.done) / rate, failed);
+  }
+
+ private:
+  std::string name_;
+  std::uint64_t there_, total_;
+  Progress bar_;
+  bool lines_;
+  Clock::time_point start_ = Clock::now(), last_ = start_;
+};
+
+class Reproduction {
+ public:
+  Reproduction(const ReproduceOptions& options, const StopSignal& stop, std::filesystem::path folder)
+      : options_(options), store_(folder, Store::Access::write), folder_(std::move(folder)), stop_(stop) {}
+
+  int run(const std::vector<ExperimentFile>& files) {
+    for (const ExperimentFile& file : files) {
+      store_.put({file.experiment.name,
+                  file.text,
+                  {options_.quick, options_.seeds},
+                  command_text(options_, file.given_as),
+                  0});
+    }
+    for (const ExperimentFile& file : files) {
+      make_all_runs(file.experiment);
+      if (stop_.flag()) return interrupted(file.experiment);
+    }
+    return 0;
+  }
+
+ private:
+  // First what can be named, the search among it; then the runs at the rates that it chose.
+  void make_all_runs(const Experiment& experiment) {
+    const auto start = Clock::now();
+    const std::uint64_t total = count_runs(experiment);
+    std::uint64_t there = count_done(experiment);
+    SweepReporter reporter(experiment.name, there, total);
+    SweepProgress so_far;
+    for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
+      before = there;
+      SweepProgress last;
+      make_runs(runs_so_far(experiment, store_), store_, jobs(), stop_.flag(), [&](const SweepProgress& now) {
+        last = now;
+        reporter.update({so_far.done + now.done, so_far.failed + now.failed});
+      });
+      so_far = {so_far.done + last.done, so_far.failed + last.failed};
+      there = count_done(experiment);
+    }
+    store_.add_wall_seconds(experiment.name, seconds_since(start));
+  }
+
+  std::uint64_t count_done(const Experiment& experiment) const {
+    std::uint64_t done = 0;
+    for (const RunConfig& config : runs_so_far(experiment, store_)) done += store_.contains(config) ? 1 : 0;
+    return done;
+  }
+
+  unsigned jobs() const {
+    return options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  }
+
+  int interrupted(const Experiment& experiment) const {
+    print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there\n", count_done(experiment),
+                count_runs(experiment), experiment.name, quoted_path(folder_));
+    return interrupted_code;
+  }
+
+  const ReproduceOptions& options_;
+  Store store_;
+  std::filesystem::path folder_;
+  const StopSignal& stop_;
+};
+
+}  // namespace
+
+int reproduce(const ReproduceOptions& options) {
+  const StopSignal stop;
+  std::vector<std::string> faults;
+  const auto files = read_experiments(options.names, {options.quick, options.seeds}, faults);
+  if (!faults.empty()) {
+    for (const std::string& fault : faults) print_error("ignd: {}\n", fault);
+    return usage_error;
+  }
+  if (options.list) return list_experiments(files);
+  const std::string folder = !options.out.empty() ? options.out : options.quick ? "results-preview" : "results";
+  const int code = Reproduction(options, stop, folder).run(files);
+  return code == 0 ? make_report(folder) : code;
+}
+
+int make_report(const std::string& folder) {
+  const Store store(folder, Store::Access::read);
+  std::vector<ExperimentResults> all;
+  for (const StoredExperiment& stored : store.experiments()) {
+    const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
+    all.push_back(collect_results(experiment, store));
+    const ExperimentResults& results = all.back();
+    for (const std::string& warning : results.warnings) print_error("{}: {}\n", stored.name, warning);
+    if (results.done == results.planned) continue;
+    print_error("{}: {} of {} runs are missing; `{}` makes them\n", stored.name, results.planned - results.done,
+                results.planned, stored.command);
+  }
+  for (const std::string& warning : write_report(all, folder).warnings) print_error("ignd: {}\n", warning);
+  print("{}\n", (std::filesystem::path(folder) / "report.html").string());
+  return 0;
+}
+
+}  // namespace ignd::cli

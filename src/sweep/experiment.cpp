@@ -1,0 +1,432 @@
+#include "sweep/experiment.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
+#include "sweep/experiment_keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+namespace ignd {
+namespace {
+
+using enum FileKey::Kind;
+
+bool is_list_of(const toml::node& node, bool (*holds)(const toml::node&)) {
+  const auto* list = node.as_array();
+  return list != nullptr && std::all_of(list->begin(), list->end(), holds);
+}
+
+bool is_pair(const toml::node& node) {
+  return is_list_of(node, [](const toml::node& item) { return item.is_string(); }) && node.as_array()->size() == 2;
+}
+
+bool is_of(const toml::node& node, FileKey::Kind kind) {
+  switch (kind) {
+    case text:
+      return node.is_string();
+    case number:
+      return node.is_number();
+    case count:
+      return node.is_integer() && *node.value<std::int64_t>() >= 1;
+    case flag:
+      return node.is_boolean();
+    case texts:
+      return is_list_of(node, [](const toml::node& item) { return item.is_string(); });
+    case pairs:
+      return is_list_of(node, is_pair);
+    case rates:
+      return node.is_table() || is_list_of(node, [](const toml::node& item) { return item.is_number(); });
+    case table:
+      return node.is_table();
+    case tables:
+      return is_list_of(node, [](const toml::node& item) { return item.is_table(); });
+  }
+  return false;
+}
+
+std::string key_text(const toml::key& key) { return std::string(key.str()); }
+
+// Reads a file of which nothing is known to be right, and keeps all that is wrong with it.
+class Reader {
+ public:
+  Reader(const toml::table& file, const ExperimentOptions& options) : file_(file), options_(options) {
+    check_keys(file, "", "the file");
+    find_task_of_file();
+    read_head();
+    read_search();
+    read_panels();
+    check_names();
+  }
+
+  const std::vector<std::string>& faults() const { return faults_; }
+  Experiment take() { return std::move(made_); }
+
+ private:
+  template <class... Arguments>
+  void fault(const toml::node& node, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    faults_.push_back(fmt::format("line {}: {}", node.source().begin.line,
+                                  fmt::format(format, std::forward<Arguments>(arguments)...)));
+  }
+
+  // Unknown keys, missing ones, and values of the wrong kind; those that are tables are looked at where they are read.
+  void check_keys(const toml::table& given, const std::string& table_name, const std::string& where) {
+    std::vector<std::string> known;
+    for (const FileKey& key : file_keys()) {
+      if (key.table != table_name) continue;
+      known.push_back(key.name);
+      const toml::node* node = given.get(key.name);
+      if (node == nullptr) {
+        if (key.required) fault(given, "{} has no '{}' ({})", where, key.name, kind_name(key.kind));
+      } else if (!is_of(*node, key.kind)) {
+        fault(*node, "'{}' must be a {}{}", key.name, kind_name(key.kind), key.kind == count ? " of at least 1" : "");
+      }
+    }
+    for (const auto& [key, node] : given) {
+      const std::string name = key_text(key);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      fault(node, "{} has an unknown key {}{}", where, in_quotes(name), suggestion(name, known));
+    }
+  }
+
+  // A value where it is there and of the right kind; what else is wrong has been said by check_keys.
+  static std::string text_of(const toml::table& from, std::string_view key) {
+    return from[key].value<std::string>().value_or("");
+  }
+  static std::optional<double> number_of(const toml::table& from, std::string_view key) {
+    return from[key].is_number() ? from[key].value<double>() : std::nullopt;
+  }
+  static std::optional<std::uint64_t> count_of(const toml::table& from, std::string_view key) {
+    const auto value = from[key].is_integer() ? from[key].value<std::int64_t>() : std::nullopt;
+    if (!value || *value < 1) return std::nullopt;
+    return static_cast<std::uint64_t>(*value);
+  }
+  const toml::table* quick() const { return options_.quick ? file_["quick"].as_table() : nullptr; }
+
+  std::string choice(const toml::table& from, std::string_view key, const std::vector<std::string>& allowed,
+                     const std::string& otherwise) {
+    const toml::node* node = from.get(key);
+    if (node == nullptr || !node->is_string()) return otherwise;
+    const std::string value = text_of(from, key);
+    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
+    fault(*node, "'{}' is {}, but must be one of {}{}", key, in_quotes(value), join(allowed, ", "),
+          suggestion(value, allowed));
+    return otherwise;
+  }
+
+  void find_task_of_file() {
+    made_.task = text_of(file_, "task");
+    if (made_.task.empty()) return;
+    try {
+      task_ = &find_task(made_.task);
+    } catch (const InvalidArgument& unknown) {
+      fault(*file_.get("task"), "{}", unknown.what());
+    }
+  }
+
+  void read_head() {
+    made_.preview = options_.quick;
+    made_.title = text_of(file_, "title");
+    made_.question = text_of(file_, "question");
+    made_.description = text_of(file_, "description");
+    made_.paper = text_of(file_, "paper");
+    made_.x_label = text_of(file_, "x-label");
+    made_.figure = file_["figure"].value<bool>().value_or(true);
+    made_.seeds = count_of(file_, "seeds").value_or(1);
+    if (quick() != nullptr) made_.seeds = count_of(*quick(), "seeds").value_or(made_.seeds);
+    made_.seeds = options_.seeds.value_or(made_.seeds);
+    if (const auto* metric = file_["metric"].as_table()) {
+      check_keys(*metric, "metric", "'metric'");
+      made_.metric.label = text_of(*metric, "label");
+      made_.metric.higher_is_better = choice(*metric, "better", {"higher", "lower"}, "lower") == "higher";
+      made_.metric.log_scale = choice(*metric, "scale", {"linear", "log"}, "linear") == "log";
+    }
+    if (const auto* columns = file_["columns"].as_array()) {
+      for (const auto& column : *columns) made_.columns.push_back(column.value<std::string>().value_or(""));
+    }
+    if (const auto* compare = file_["compare"].as_array()) {
+      for (const auto& pair : *compare) {
+        if (is_pair(pair)) {
+          const auto& names = *pair.as_array();
+          made_.comparisons.push_back({names[0].value<std::string>().value(), names[1].value<std::string>().value()});
+        }
+      }
+    }
+    if (const auto* given = file_["quick"].as_table()) {
+      check_keys(*given, "quick", "'quick'");
+      if (const auto* settings = (*given)["settings"].as_table()) check_settings(*settings);
+    }
+  }
+
+  void read_search() {
+    const auto* search = file_["search"].as_table();
+    if (search == nullptr) return;
+    check_keys(*search, "search", "'search'");
+    made_.search.by_validation = choice(*search, "choose-by", {"tuning-seeds", "validation"}, "") == "validation";
+    if (!made_.search.by_validation) {
+      const auto seeds = count_of(*search, "tuning-seeds");
+      if (!seeds && !search->contains("tuning-seeds")) {
+        fault(*search, "a rate chosen by tuning seeds needs 'tuning-seeds', their number");
+      }
+      made_.search.tuning_seeds = seeds.value_or(1);
+      if (quick() != nullptr)
+        made_.search.tuning_seeds = count_of(*quick(), "tuning-seeds").value_or(made_.search.tuning_seeds);
+    }
+    if (const auto* range = (*search)["rates"].as_table()) {
+      check_keys(*range, "search.rates", "'rates'");
+      made_.search.rates = rates_between(*range);
+    } else if (const auto* list = (*search)["rates"].as_array()) {
+      made_.search.rates = listed_rates(*list);
+    }
+  }
+
+  std::vector<double> listed_rates(const toml::array& list) {
+    std::vector<double> rates;
+    for (const auto& item : list) {
+      const double rate = item.value<double>().value_or(0);
+      if (item.is_number() && !(rate > 0 && std::isfinite(rate))) fault(item, "a rate must be a positive number");
+      rates.push_back(rate);
+    }
+    std::sort(rates.begin(), rates.end());
+    if (list.empty()) fault(list, "'rates' is empty");
+    if (std::adjacent_find(rates.begin(), rates.end()) != rates.end()) fault(list, "a rate is listed twice");
+    return rates;
+  }
+
+  // Four digits are enough to tell rates apart, and the same text on every machine.
+  std::vector<double> rates_between(const toml::table& range) {
+    const double from = number_of(range, "from").value_or(1);
+    const double to = number_of(range, "to").value_or(1);
+    std::uint64_t per_decade = count_of(range, "per-decade").value_or(1);
+    if (quick() != nullptr) per_decade = count_of(*quick(), "per-decade").value_or(per_decade);
+    if (!(from > 0 && from <= to && std::isfinite(to)) || per_decade > 100) {
+      fault(range, "'rates' must run from a positive number to a larger one, with at most 100 per decade");
+      return {};
+    }
+    const auto steps = static_cast<double>(per_decade);
+    std::vector<double> rates;
+    for (double k = std::round(std::log10(from) * steps); k <= std::round(std::log10(to) * steps); ++k) {
+      rates.push_back(parse_number(fmt::format("{:.3e}", std::pow(10, k / steps)), "rate"));
+    }
+    return rates;
+  }
+
+  void read_panels() {
+    const auto* panels = file_["panel"].as_array();
+    if (panels == nullptr) return;
+    for (const auto& node : *panels) {
+      const auto* given = node.as_table();
+      if (given == nullptr) continue;
+      check_keys(*given, "panel", "a panel");
+      Panel panel{text_of(*given, "name"), text_of(*given, "title"), text_of(*given, "note"), {}};
+      const bool usable = panel.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+      if (!usable) {
+        fault(*given->get("name"), "the panel's name {} has other characters than small letters, digits and hyphens",
+              in_quotes(panel.name));
+      }
+      if (const auto* methods = (*given)["method"].as_array()) {
+        for (const auto& item : *methods) {
+          if (const auto* method = item.as_table()) panel.methods.push_back(read_method(*method, *given));
+        }
+        if (methods->empty()) fault(*methods, "a panel has no method");
+      }
+      made_.panels.push_back(std::move(panel));
+    }
+    if (panels->empty()) fault(*panels, "there is no panel");
+  }
+
+  Method read_method(const toml::table& given, const toml::table& panel) {
+    check_keys(given, "panel.method", "a method");
+    Method method;
+    method.name = text_of(given, "name");
+    method.optimizer = read_optimizer(given);
+    method.rate = number_of(given, "rate");
+    if (method.rate && !(*method.rate >= 0 && std::isfinite(*method.rate))) {
+      fault(*given.get("rate"), "'rate' must be a finite number of at least 0");
+    }
+    if (!given.contains("rate") && made_.search.rates.empty() && !file_.contains("search")) {
+      fault(given, "the method {} has no rate, and there is no [search] to find one", in_quotes(method.name));
+    }
+    if (const auto* paper = given["paper"].as_table()) {
+      check_keys(*paper, "panel.method.paper", "'paper'");
+      method.paper_mean = number_of(*paper, "mean");
+      method.paper_std = number_of(*paper, "std");
+    }
+    std::vector<const toml::table*> layers{file_["settings"].as_table(), panel["settings"].as_table(),
+                                           given["settings"].as_table()};
+    if (quick() != nullptr) layers.push_back((*quick())["settings"].as_table());
+    method.settings = read_settings(layers, given);
+    return method;
+  }
+
+  Optimizer read_optimizer(const toml::table& given) {
+    const bool named = given.contains("optimizer");
+    const bool parts = given.contains("rule") || given.contains("transform");
+    if (named == parts) {
+      fault(given, "a method needs either 'optimizer', or 'rule' and 'transform'");
+      return {};
+    }
+    try {
+      if (named) return find_optimizer(text_of(given, "optimizer"));
+      Optimizer optimizer{text_of(given, "rule"), text_of(given, "transform")};
+      make_step_rule(optimizer.rule);
+      make_transform<double>(optimizer.transform);
+      return optimizer;
+    } catch (const InvalidArgument& unknown) {
+      fault(given, "{}", unknown.what());
+      return {};
+    }
+  }
+
+  // Faults of a layer are said once, however many methods it is for.
+  Settings read_settings(const std::vector<const toml::table*>& layers, const toml::table& where) {
+    if (task_ == nullptr) return {};
+    std::map<std::string, std::string> values;
+    for (const SettingKey& key : task_->keys()) {
+      const bool number = key.kind == SettingKey::Kind::number;
+      values[key.name] = number ? format_number(parse_number(key.otherwise, key.name)) : key.otherwise;
+    }
+    const std::size_t before = faults_.size();
+    for (const toml::table* layer : layers) {
+      if (layer == nullptr) continue;
+      check_settings(*layer);
+      for (const SettingKey& key : task_->keys()) {
+        if (const toml::node* node = layer->get(key.name)) values[key.name] = setting_text(*node, key);
+      }
+    }
+    Settings settings(std::move(values));
+    if (faults_.size() > before || !all_good(layers)) return settings;
+    for (const std::string& unfit : task_->faults(settings)) fault(where, "{}", unfit);
+    return settings;
+  }
+
+  bool all_good(const std::vector<const toml::table*>& layers) const {
+    return std::none_of(layers.begin(), layers.end(),
+                        [&](const toml::table* layer) { return layer != nullptr && bad_.contains(layer); });
+  }
+
+  void check_settings(const toml::table& layer) {
+    if (task_ == nullptr || !checked_.insert(&layer).second) return;
+    const std::size_t before = faults_.size();
+    std::vector<std::string> known;
+    for (const SettingKey& key : task_->keys()) known.push_back(key.name);
+    for (const auto& [key, node] : layer) {
+      const std::string name = key_text(key);
+      const auto found = std::find_if(task_->keys().begin(), task_->keys().end(),
+                                      [&](const SettingKey& candidate) { return candidate.name == name; });
+      if (found == task_->keys().end()) {
+        fault(node, "the task '{}' has no setting {}{}", task_->name(), in_quotes(name), suggestion(name, known));
+      } else {
+        check_setting(node, *found);
+      }
+    }
+    if (faults_.size() > before) bad_.insert(&layer);
+  }
+
+  void check_setting(const toml::node& node, const SettingKey& key) {
+    using Kind = SettingKey::Kind;
+    const bool fits = (key.kind == Kind::number && node.is_number()) ||
+                      (key.kind == Kind::count && node.is_integer()) || (key.kind == Kind::flag && node.is_boolean()) ||
+                      (key.kind == Kind::word && node.is_string()) ||
+                      (key.kind == Kind::matrix && is_list_of(node, [](const toml::node& row) {
+                         return is_list_of(row, [](const toml::node& item) { return item.is_number(); });
+                       }));
+    if (!fits) {
+      fault(node, "the setting '{}' must be a {}", key.name, kind_name(key.kind));
+    } else if (key.kind == Kind::number || key.kind == Kind::count) {
+      const double value = node.value<double>().value_or(0);
+      if (value >= key.low && value <= key.high) return;
+      fault(node, "the setting '{}' is {}, but must be between {} and {}", key.name, value, key.low, key.high);
+    } else if (key.kind == Kind::word && !key.choices.empty()) {
+      const std::string value = node.value<std::string>().value_or("");
+      if (std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return;
+      fault(node, "the setting '{}' is {}, but must be one of {}{}", key.name, in_quotes(value),
+            join(key.choices, ", "), suggestion(value, key.choices));
+    }
+  }
+
+  // The same value gives the same text, however it was written.
+  static std::string setting_text(const toml::node& node, const SettingKey& key) {
+    switch (key.kind) {
+      case SettingKey::Kind::number:
+        return format_number(node.value<double>().value_or(0));
+      case SettingKey::Kind::count:
+        return std::to_string(node.value<std::int64_t>().value_or(0));
+      case SettingKey::Kind::flag:
+        return node.value<bool>().value_or(false) ? "true" : "false";
+      case SettingKey::Kind::word:
+        return node.value<std::string>().value_or("");
+      case SettingKey::Kind::matrix:
+        return matrix_text(node);
+    }
+    return {};
+  }
+
+  static std::string matrix_text(const toml::node& node) {
+    std::vector<std::string> rows;
+    if (const auto* list = node.as_array()) {
+      for (const auto& row : *list) {
+        std::vector<std::string> numbers;
+        if (const auto* items = row.as_array()) {
+          for (const auto& item : *items) numbers.push_back(format_number(item.value<double>().value_or(0)));
+        }
+        rows.push_back("[" + join(numbers, ",") + "]");
+      }
+    }
+    return "[" + join(rows, ",") + "]";
+  }
+
+  void check_names() {
+    std::set<std::string> panels;
+    std::set<std::string> methods;
+    for (const Panel& panel : made_.panels) {
+      if (!panels.insert(panel.name).second) fault(file_, "two panels are named {}", in_quotes(panel.name));
+      std::set<std::string> here;
+      for (const Method& method : panel.methods) {
+        methods.insert(method.name);
+        if (here.insert(method.name).second) continue;
+        fault(file_, "two methods of the panel {} are named {}", in_quotes(panel.name), in_quotes(method.name));
+      }
+    }
+    const std::vector<std::string> known(methods.begin(), methods.end());
+    for (const Comparison& pair : made_.comparisons) {
+      for (const std::string& name : {pair.better, pair.worse}) {
+        if (methods.contains(name)) continue;
+        fault(*file_.get("compare"), "'compare' names {}, which is no method{}", in_quotes(name),
+              suggestion(name, known));
+      }
+    }
+  }
+
+  const toml::table& file_;
+  ExperimentOptions options_;
+  const Task* task_ = nullptr;
+  Experiment made_;
+  std::vector<std::string> faults_;
+  std::set<const toml::table*> checked_, bad_;
+};
+
+}  // namespace
+
+Experiment parse_experiment(std::string_view file, const std::string& name, const ExperimentOptions& options) {
+  toml::table parsed;
+  try {
+    parsed = toml::parse(file);
+  } catch (const toml::parse_error& error) {
+    throw InvalidArgument(fmt::format("line {}: {}", error.source().begin.line, printable(error.description(), 200)));
+  }
+  Reader reader(parsed, options);
+  if (!reader.faults().empty()) throw InvalidArgument(join(reader.faults(), "\n"));
+  Experiment made = reader.take();
+  made.name = name;
+  return made;
+}
+
+}  // namespace ignd

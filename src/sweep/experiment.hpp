@@ -1,0 +1,63 @@
+#pragma once
+
+#include "sweep/experiment_results.hpp"
+#include "sweep/task.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// A line of a figure: how it learns, and with which of the task's settings.
+struct Method {
+  std::string name;
+  Optimizer optimizer;
+  std::optional<double> rate;  // none: searched for
+  Settings settings;
+  std::optional<double> paper_mean, paper_std;
+};
+
+struct Panel {
+  std::string name, title, note;
+  std::vector<Method> methods;
+};
+
+// How a learning rate is chosen: by the mean validation score over the experiment's own seeds, or by the mean score
+// over seeds that nothing else uses. Never by what is reported.
+struct Search {
+  std::vector<double> rates;  // ascending
+  bool by_validation = false;
+  std::uint64_t tuning_seeds = 0;
+};
+
+// An experiment file, checked, with all defaults filled in.
+struct Experiment {
+  std::string name;  // of the file, without ".toml"
+  std::string title, question, description, paper;
+  std::string task;
+  std::uint64_t seeds = 0;
+  std::string x_label;
+  MetricInfo metric;
+  bool figure = true;
+  std::vector<std::string> columns;
+  std::vector<Comparison> comparisons;
+  Search search;
+  std::vector<Panel> panels;
+  bool preview = false;
+};
+
+// What a command changes about the files it is given.
+struct ExperimentOptions {
+  bool quick = false;  // with the changes of the file's [quick]
+  std::optional<std::uint64_t> seeds;
+
+  bool operator==(const ExperimentOptions&) const = default;
+};
+
+// Throws InvalidArgument with every fault of the file; unknown keys come with the nearest known one.
+Experiment parse_experiment(std::string_view text, const std::string& name, const ExperimentOptions& options);
+
+}  // namespace ignd

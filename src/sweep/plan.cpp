@@ -1,0 +1,222 @@
+#include "sweep/plan.hpp"
+
+#include "core/text.hpp"
+#include "sweep/store.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// Far from the seeds 1, 2, ... that are reported.
+constexpr std::uint64_t first_tuning_seed = 1'000'000'001;
+
+std::vector<RunConfig> seeded_runs(const Experiment& experiment, const Method& method, double rate,
+                                   std::uint64_t first_seed, std::uint64_t seeds) {
+  std::vector<RunConfig> runs;
+  for (std::uint64_t k = 0; k < seeds; ++k) {
+    runs.push_back({experiment.task, method.settings, method.optimizer, rate, first_seed + k});
+  }
+  return runs;
+}
+
+// What a rate is judged by: smaller is better.
+std::optional<double> judged(const Experiment& experiment, const RunResult& result) {
+  const auto value = experiment.search.by_validation ? result.validation : result.score;
+  if (result.status != RunStatus::finished || !value || !std::isfinite(*value)) return std::nullopt;
+  constexpr double smallest = 1e-300;  // an error of nothing at all is no reason to have no logarithm
+  return experiment.metric.log_scale ? std::log10(std::max(*value, smallest)) : *value;
+}
+
+RateResult judge_rate(const Experiment& experiment, const Method& method, double rate, const Store& store) {
+  RateResult judgement;
+  judgement.rate = rate;
+  double sum = 0;
+  for (const RunConfig& config : search_runs(experiment, method, rate)) {
+    ++judgement.planned;
+    const auto run = store.find(config);
+    if (!run) continue;
+    ++judgement.done;
+    const auto value = judged(experiment, run->result);
+    if (value) {
+      sum += *value;
+    } else {
+      ++judgement.failed;
+    }
+  }
+  if (judgement.done == judgement.planned && judgement.failed == 0) {
+    const double mean = sum / static_cast<double>(judgement.done);
+    judgement.mean = experiment.metric.log_scale ? std::pow(10, mean) : mean;
+  }
+  return judgement;
+}
+
+bool is_complete(const std::vector<RateResult>& search) {
+  return std::all_of(search.begin(), search.end(), [](const RateResult& rate) { return rate.done == rate.planned; });
+}
+
+// The best mean; of equal ones, the smallest rate. None where no rate had all its runs finished.
+const RateResult* best_rate(const Experiment& experiment, const std::vector<RateResult>& search) {
+  const RateResult* best = nullptr;
+  for (const RateResult& rate : search) {
+    if (!rate.mean) continue;
+    const bool better =
+        best == nullptr || (experiment.metric.higher_is_better ? *rate.mean > *best->mean : *rate.mean < *best->mean);
+    if (better) best = &rate;
+  }
+  return best;
+}
+
+void choose_rate(const Experiment& experiment, const Method& method, const Store& store, MethodResults& results) {
+  if (method.rate) {
+    results.rate = method.rate;
+    return;
+  }
+  for (const double rate : experiment.search.rates) {
+    results.search.push_back(judge_rate(experiment, method, rate, store));
+  }
+  if (!is_complete(results.search)) return;
+  const RateResult* best = best_rate(experiment, results.search);
+  if (best == nullptr) return;
+  results.rate = best->rate;
+  results.at_edge = results.search.size() > 1 && (best == &results.search.front() || best == &results.search.back());
+}
+
+MethodResults collect_method(const Experiment& experiment, const Method& method, const Store& store,
+                             std::set<std::string>& versions, std::set<std::string>& hosts) {
+  MethodResults results;
+  results.name = method.name;
+  results.rule = method.optimizer.rule;
+  results.transform = method.optimizer.transform;
+  results.planned = experiment.seeds;
+  results.paper_mean = method.paper_mean;
+  results.paper_std = method.paper_std;
+  choose_rate(experiment, method, store, results);
+  if (!results.rate) return results;
+  for (const RunConfig& config : reported_runs(experiment, method, *results.rate)) {
+    auto run = store.find(config);
+    if (!run) continue;
+    versions.insert(run->version);
+    hosts.insert(run->host);
+    results.runs.push_back({config.seed, std::move(run->result), run->seconds});
+  }
+  return results;
+}
+
+void add_warnings(const Experiment& experiment, ExperimentResults& results) {
+  if (results.versions.size() > 1) {
+    results.warnings.push_back(
+        fmt::format("the runs were made with several versions of the program: {}", join(results.versions, ", ")));
+  }
+  for (const PanelResults& panel : results.panels) {
+    for (const MethodResults& method : panel.methods) {
+      if (method.at_edge) {
+        results.warnings.push_back(fmt::format("{}: the rate {} of {} is at the edge of those tried, {} to {}",
+                                               panel.title, format_number(*method.rate), method.name,
+                                               format_number(experiment.search.rates.front()),
+                                               format_number(experiment.search.rates.back())));
+      } else if (!method.rate && is_complete(method.search)) {
+        results.warnings.push_back(
+            fmt::format("{}: {} failed at every rate tried; none is chosen", panel.title, method.name));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate) {
+  if (method.rate) return {};
+  return experiment.search.by_validation
+             ? seeded_runs(experiment, method, rate, 1, experiment.seeds)
+             : seeded_runs(experiment, method, rate, first_tuning_seed, experiment.search.tuning_seeds);
+}
+
+std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method& method, double rate) {
+  return seeded_runs(experiment, method, rate, 1, experiment.seeds);
+}
+
+std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store) {
+  std::vector<RunConfig> runs;
+  std::set<std::string> known;
+  const auto add = [&](std::vector<RunConfig> more) {
+    for (RunConfig& config : more) {
+      if (known.insert(config.text()).second) runs.push_back(std::move(config));
+    }
+  };
+  for (const Panel& panel : experiment.panels) {
+    for (const Method& method : panel.methods) {
+      if (!method.rate) {
+        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
+      }
+      MethodResults results;
+      choose_rate(experiment, method, store, results);
+      if (results.rate) add(reported_runs(experiment, method, *results.rate));
+    }
+  }
+  return runs;
+}
+
+std::uint64_t count_runs(const Experiment& experiment) {
+  std::set<std::string> runs;
+  for (const Panel& panel : experiment.panels) {
+    for (const Method& method : panel.methods) {
+      if (!method.rate) {
+        for (const double rate : experiment.search.rates) {
+          for (const RunConfig& config : search_runs(experiment, method, rate)) runs.insert(config.text());
+        }
+      }
+      if (!method.rate && experiment.search.by_validation) continue;  // those of the search are the reported ones
+      // Which rate it will be does not change how many there are.
+      const double rate = method.rate.value_or(experiment.search.rates.front());
+      for (const RunConfig& config : reported_runs(experiment, method, rate)) runs.insert(config.text());
+    }
+  }
+  return runs.size();
+}
+
+ExperimentResults collect_results(const Experiment& experiment, const Store& store) {
+  ExperimentResults results;
+  results.name = experiment.name;
+  results.title = experiment.title;
+  results.question = experiment.question;
+  results.description = experiment.description;
+  results.paper = experiment.paper;
+  results.preview = experiment.preview;
+  results.figure = experiment.figure;
+  results.x_label = experiment.x_label;
+  results.metric = experiment.metric;
+  results.extra_columns = experiment.columns;
+  results.comparisons = experiment.comparisons;
+  std::set<std::string> versions;
+  std::set<std::string> hosts;
+  for (const Panel& panel : experiment.panels) {
+    PanelResults collected{panel.name, panel.title, panel.note, {}};
+    for (const Method& method : panel.methods) {
+      collected.methods.push_back(collect_method(experiment, method, store, versions, hosts));
+    }
+    results.panels.push_back(std::move(collected));
+  }
+  results.planned = count_runs(experiment);
+  for (const RunConfig& config : runs_so_far(experiment, store)) {
+    const auto run = store.find(config);
+    if (!run) continue;
+    ++results.done;
+    results.run_seconds += run->seconds;
+  }
+  results.versions.assign(versions.begin(), versions.end());
+  results.hosts.assign(hosts.begin(), hosts.end());
+  for (const StoredExperiment& stored : store.experiments()) {
+    if (stored.name != experiment.name) continue;
+    results.command = stored.command;
+    results.wall_seconds = stored.wall_seconds;
+  }
+  add_warnings(experiment, results);
+  return results;
+}
+
+}  // namespace ignd

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "sweep/experiment.hpp"
+#include "sweep/experiment_results.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace ignd {
+
+class Store;
+
+// The runs that a method needs to have its rate chosen, for one of the rates; none where the rate is given.
+std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate);
+
+// The runs that are reported, at the given or chosen rate.
+std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method& method, double rate);
+
+// Every run that can be named now. Those at a rate that has not been chosen yet are known once the search is done.
+std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store);
+
+// How many runs there are in all, each counted once.
+std::uint64_t count_runs(const Experiment& experiment);
+
+// What the store has of an experiment, with the rates chosen as far as they can be.
+ExperimentResults collect_results(const Experiment& experiment, const Store& store);
+
+}  // namespace ignd

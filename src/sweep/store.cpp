@@ -1,0 +1,364 @@
+#include "sweep/store.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace ignd {
+namespace {
+
+constexpr int application_id = 0x69676e64;  // "ignd"
+constexpr int newest_version = 1;
+
+static_assert(std::endian::native == std::endian::little, "curves are stored as they are in memory");
+
+constexpr const char* schema = R"sql(
+  CREATE TABLE experiment (
+    name TEXT PRIMARY KEY,
+    file TEXT NOT NULL,
+    quick INTEGER NOT NULL,
+    seeds INTEGER,
+    command TEXT NOT NULL,
+    wall_seconds REAL NOT NULL);
+  CREATE TABLE run (
+    config TEXT PRIMARY KEY,
+    status TEXT NOT NULL,
+    failed_at INTEGER NOT NULL,
+    score REAL,
+    validation REAL,
+    x BLOB NOT NULL,
+    y BLOB NOT NULL,
+    extras TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    version TEXT NOT NULL,
+    host TEXT NOT NULL);
+)sql";
+
+class Connection {
+ public:
+  explicit Connection(std::filesystem::path path) : path_(std::move(path)) {}
+  ~Connection() { sqlite3_close(handle_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  Connection(Connection&&) = delete;
+  Connection& operator=(Connection&&) = delete;
+
+  void open(int flags) { check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr)); }
+
+  void check(int code) const {
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) refuse(code);
+  }
+
+  void run(const char* sql) const { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  [[noreturn]] void refuse(int code) const {
+    const std::string where = quoted_path(path_);
+    switch (code & 0xff) {
+      case SQLITE_NOTADB:
+      case SQLITE_CORRUPT:
+        throw FileError(
+            fmt::format("{} is damaged or no store of results; nothing was changed: move it away, or use "
+                        "another folder with --out",
+                        where));
+      case SQLITE_FULL:
+      case SQLITE_IOERR:
+        throw FileError(
+            fmt::format("cannot write to {} ({}); what was stored before is there: make room, then give the "
+                        "same command again",
+                        where, sqlite3_errmsg(handle_)));
+      case SQLITE_READONLY:
+      case SQLITE_CANTOPEN:
+      case SQLITE_PERM:
+        throw FileError(fmt::format("cannot open {} ({}); check the folder's permissions", where,
+                                    handle_ != nullptr ? sqlite3_errmsg(handle_) : "no memory"));
+      case SQLITE_BUSY:
+      case SQLITE_LOCKED:
+        throw FileError(fmt::format("another program is using {}; try again when it is done", where));
+      default:
+        throw FileError(fmt::format("{}: {}", where, sqlite3_errmsg(handle_)));
+    }
+  }
+
+  std::filesystem::path path_;
+  sqlite3* handle_ = nullptr;
+};
+
+class Statement {
+ public:
+  Statement(const Connection& connection, const char* sql) : connection_(connection) {
+    connection.check(sqlite3_prepare_v2(connection.handle(), sql, -1, &handle_, nullptr));
+  }
+  ~Statement() { sqlite3_finalize(handle_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  Statement(Statement&&) = delete;
+  Statement& operator=(Statement&&) = delete;
+
+  // In the order of the question marks.
+  Statement& bind(const std::string& text) {
+    return bound(sqlite3_bind_text64(handle_, ++bound_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  }
+  Statement& bind(std::optional<double> value) {
+    return bound(value ? sqlite3_bind_double(handle_, ++bound_, *value) : sqlite3_bind_null(handle_, ++bound_));
+  }
+  Statement& bind(std::optional<std::uint64_t> value) {
+    return bound(value ? sqlite3_bind_int64(handle_, ++bound_, static_cast<sqlite3_int64>(*value))
+                       : sqlite3_bind_null(handle_, ++bound_));
+  }
+  Statement& bind(const std::vector<double>& values) {
+    return bound(sqlite3_bind_blob64(handle_, ++bound_, values.empty() ? "" : static_cast<const void*>(values.data()),
+                                     values.size() * sizeof(double), SQLITE_TRANSIENT));
+  }
+
+  // Whether there is a (further) row.
+  bool step() {
+    const int code = sqlite3_step(handle_);
+    connection_.check(code);
+    return code == SQLITE_ROW;
+  }
+
+  std::string text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size(column)));
+  }
+  std::optional<double> number(int column) const {
+    if (sqlite3_column_type(handle_, column) == SQLITE_NULL) return std::nullopt;
+    return sqlite3_column_double(handle_, column);
+  }
+  std::optional<std::uint64_t> count(int column) const {
+    if (sqlite3_column_type(handle_, column) == SQLITE_NULL) return std::nullopt;
+    return static_cast<std::uint64_t>(sqlite3_column_int64(handle_, column));
+  }
+  std::vector<double> numbers(int column) const {
+    const void* bytes = sqlite3_column_blob(handle_, column);
+    std::vector<double> values(static_cast<std::size_t>(size(column)) / sizeof(double));
+    if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(double));
+    return values;
+  }
+
+ private:
+  Statement& bound(int code) {
+    connection_.check(code);
+    return *this;
+  }
+  int size(int column) const { return sqlite3_column_bytes(handle_, column); }
+
+  const Connection& connection_;
+  sqlite3_stmt* handle_ = nullptr;
+  int bound_ = 0;
+};
+
+int pragma_value(const Connection& connection, const char* sql) {
+  Statement statement(connection, sql);
+  return statement.step() ? static_cast<int>(statement.count(0).value_or(0)) : 0;
+}
+
+// Held as long as the program lives, however it ends.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder) {
+    const std::filesystem::path path = folder / "results.lock";
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) {
+      throw FileError(fmt::format("cannot write to the folder {} ({}); choose another with --out", quoted_path(folder),
+                                  std::strerror(errno)));
+    }
+    if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    ::close(file_);
+    throw FileError(fmt::format("another ignd is working in the folder {}; wait for it, or choose another with --out",
+                                quoted_path(folder)));
+  }
+  ~FolderLock() { ::close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  FolderLock(FolderLock&&) = delete;
+  FolderLock& operator=(FolderLock&&) = delete;
+
+ private:
+  int file_;
+};
+
+std::string extras_text(const RunResult& result) {
+  std::string text;
+  for (const auto& [name, value] : result.extras) text += fmt::format("{}={}\n", name, format_number(value));
+  return text;
+}
+
+std::vector<std::pair<std::string, double>> parse_extras(std::string_view text) {
+  std::vector<std::pair<std::string, double>> extras;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    const std::string_view line = text.substr(0, end);
+    const std::size_t equals = std::min(line.find('='), line.size() - 1);
+    const std::string_view number = line.substr(equals + 1);
+    extras.emplace_back(line.substr(0, equals), number == "nan" ? NAN : parse_number(number, "a stored number"));
+    text.remove_prefix(end + 1);
+  }
+  return extras;
+}
+
+RunStatus parse_status(const std::string& text, const std::filesystem::path& path) {
+  for (const RunStatus status : {RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}) {
+    if (text == to_string(status)) return status;
+  }
+  throw FileError(fmt::format("{} has a run of unknown status {}", quoted_path(path), in_quotes(text)));
+}
+
+}  // namespace
+
+struct Store::Database {
+  explicit Database(const std::filesystem::path& folder) : connection(store_path(folder)) {}
+
+  void check_version() const {
+    const int id = pragma_value(connection, "PRAGMA application_id");
+    const int version = pragma_value(connection, "PRAGMA user_version");
+    const std::string where = quoted_path(connection.path());
+    if (id != application_id) throw FileError(fmt::format("{} is a database, but no store of results", where));
+    if (version > newest_version) {
+      throw FileError(
+          fmt::format("{} was written by a newer ignd (store version {}, and this one knows {}); use that "
+                      "one, or another folder with --out",
+                      where, version, newest_version));
+    }
+  }
+
+  void open_to_write() {
+    connection.open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    // Nothing but the end of a transaction waits for the disk, and a killed program leaves every ended one behind.
+    connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    const bool empty = pragma_value(connection, "SELECT count(*) FROM sqlite_master") == 0;
+    if (empty && pragma_value(connection, "PRAGMA application_id") == 0) {
+      connection.run(fmt::format("BEGIN; {} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT", schema,
+                                 application_id, newest_version)
+                         .c_str());
+    }
+    check_version();
+    Statement checked(connection, "PRAGMA quick_check");
+    if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
+  }
+
+  void open_to_read() {
+    connection.open(SQLITE_OPEN_READONLY);
+    check_version();
+  }
+
+  std::optional<FolderLock> lock;
+  Connection connection;
+};
+
+std::filesystem::path store_path(const std::filesystem::path& folder) { return folder / "results.sqlite"; }
+
+Store::Store(const std::filesystem::path& folder, Access access) {
+  std::error_code failed;
+  if (access == Access::read) {
+    if (!std::filesystem::exists(store_path(folder), failed)) {
+      throw FileError(
+          fmt::format("there are no results in {}; `ignd reproduce --out` puts them there", quoted_path(folder)));
+    }
+    database_ = std::make_unique<Database>(folder);
+    database_->open_to_read();
+    return;
+  }
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    throw FileError(fmt::format("cannot make the folder {} ({}); choose another with --out", quoted_path(folder),
+                                failed.message()));
+  }
+  database_ = std::make_unique<Database>(folder);
+  database_->lock.emplace(folder);
+  database_->open_to_write();
+}
+
+Store::~Store() {
+  // One plain file, which can be read from where nothing can be written. If it fails, the next program to write does
+  // it.
+  if (database_ && database_->lock) {
+    sqlite3_exec(database_->connection.handle(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+  }
+}
+
+Store::Store(Store&&) noexcept = default;
+
+bool Store::contains(const RunConfig& config) const {
+  Statement query(database_->connection, "SELECT 1 FROM run WHERE config = ?");
+  return query.bind(config.text()).step();
+}
+
+std::optional<StoredRun> Store::find(const RunConfig& config) const {
+  const Connection& connection = database_->connection;
+  Statement query(connection,
+                  "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host "
+                  "FROM run WHERE config = ?");
+  if (!query.bind(config.text()).step()) return std::nullopt;
+  RunResult result{.status = parse_status(query.text(0), connection.path()),
+                   .failed_at = query.count(1).value_or(0),
+                   .score = query.number(2),
+                   .validation = query.number(3),
+                   .x = query.numbers(4),
+                   .y = query.numbers(5),
+                   .extras = parse_extras(query.text(6))};
+  return StoredRun{std::move(result), query.number(7).value_or(0), query.text(8), query.text(9)};
+}
+
+void Store::add(const RunConfig& config, const StoredRun& run) {
+  Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(config.text())
+      .bind(std::string(to_string(run.result.status)))
+      .bind(std::optional(run.result.failed_at))
+      .bind(run.result.score)
+      .bind(run.result.validation)
+      .bind(run.result.x)
+      .bind(run.result.y)
+      .bind(extras_text(run.result))
+      .bind(std::optional(run.seconds))
+      .bind(run.version)
+      .bind(run.host)
+      .step();
+}
+
+std::vector<StoredExperiment> Store::experiments() const {
+  Statement query(database_->connection,
+                  "SELECT name, file, quick, seeds, command, wall_seconds FROM experiment ORDER BY rowid");
+  std::vector<StoredExperiment> all;
+  while (query.step()) {
+    all.push_back({query.text(0),
+                   query.text(1),
+                   {query.count(2).value_or(0) != 0, query.count(3)},
+                   query.text(4),
+                   query.number(5).value_or(0)});
+  }
+  return all;
+}
+
+void Store::put(const StoredExperiment& experiment) {
+  Statement insert(database_->connection,
+                   "INSERT INTO experiment VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (name) DO UPDATE SET "
+                   "file = excluded.file, quick = excluded.quick, seeds = excluded.seeds, command = excluded.command");
+  insert.bind(experiment.name)
+      .bind(experiment.file)
+      .bind(std::optional<std::uint64_t>(experiment.options.quick ? 1 : 0))
+      .bind(experiment.options.seeds)
+      .bind(experiment.command)
+      .step();
+}
+
+void Store::add_wall_seconds(const std::string& experiment, double seconds) {
+  Statement update(database_->connection, "UPDATE experiment SET wall_seconds = wall_seconds + ? WHERE name = ?");
+  update.bind(std::optional(seconds)).bind(experiment).step();
+}
+
+}  // namespace ignd

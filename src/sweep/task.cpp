@@ -1,0 +1,32 @@
+#include "sweep/task.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "sweep/frozen_lake_task.hpp"
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+const std::vector<const Task*>& tasks() {
+  static const std::vector<const Task*> all{&frozen_lake_task()};
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const Task* task : tasks()) names.push_back(task->name());
+  return names;
+}
+
+const Task& find_task(std::string_view name) {
+  for (const Task* task : tasks()) {
+    if (task->name() == name) return *task;
+  }
+  throw InvalidArgument(fmt::format("there is no task {}{}", in_quotes(name), suggestion(name, task_names())));
+}
+
+}  // namespace ignd

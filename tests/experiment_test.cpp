@@ -1,0 +1,268 @@
+#include "sweep/experiment.hpp"
+
+#include "ignd/error.hpp"
+#include "run_tool.hpp"
+#include "sweep/experiment_keys.hpp"
+#include "sweep/plan.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+using testing::contains;
+
+const std::string good = R"(
+title = "A title"
+question = "A question?"
+description = "Words."
+paper = "figure 7"
+task = "frozen-lake"
+seeds = 20
+x-label = "episode"
+metric = { label = "return", better = "higher" }
+columns = ["early"]
+compare = [["IGNDQ", "QL"]]
+
+[settings]
+episodes = 50
+
+[search]
+rates = { from = 1e-3, to = 1, per-decade = 2 }
+choose-by = "tuning-seeds"
+tuning-seeds = 4
+
+[quick]
+seeds = 2
+tuning-seeds = 1
+per-decade = 1
+settings = { episodes = 10 }
+
+[[panel]]
+name = "first"
+title = "The first"
+settings = { gamma = 0.9 }
+
+[[panel.method]]
+name = "QL"
+optimizer = "sgd"
+rate = 0.5
+paper = { mean = 0.25, std = 0.01 }
+
+[[panel.method]]
+name = "IGNDQ"
+rule = "gauss-newton"
+transform = "plain"
+settings = { gamma = 0.8, scales = "random" }
+)";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::vector<std::string> faults_of(const std::string& text) {
+  try {
+    parse_experiment(text, "test", {});
+    return {};
+  } catch (const InvalidArgument& fault) {
+    std::vector<std::string> lines;
+    std::istringstream stream(fault.what());
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+  }
+}
+
+TEST(Experiment, ReadsAFile) {
+  const Experiment made = parse_experiment(good, "test", {});
+  EXPECT_EQ(made.name, "test");
+  EXPECT_EQ(made.title, "A title");
+  EXPECT_EQ(made.paper, "figure 7");
+  EXPECT_EQ(made.seeds, 20U);
+  EXPECT_TRUE(made.metric.higher_is_better);
+  EXPECT_FALSE(made.metric.log_scale);
+  EXPECT_TRUE(made.figure);
+  EXPECT_FALSE(made.preview);
+  ASSERT_EQ(made.panels.size(), 1U);
+  const auto& methods = made.panels[0].methods;
+  ASSERT_EQ(methods.size(), 2U);
+  EXPECT_EQ(methods[0].rate, 0.5);
+  EXPECT_EQ(methods[0].paper_mean, 0.25);
+  EXPECT_EQ(methods[0].optimizer.rule, "gradient");
+  EXPECT_FALSE(methods[1].rate);
+  EXPECT_EQ(methods[1].optimizer.rule, "gauss-newton");
+}
+
+TEST(Experiment, SettingsComeInLayers) {
+  const Experiment made = parse_experiment(good, "test", {});
+  const auto& methods = made.panels[0].methods;
+  EXPECT_EQ(methods[0].settings.count("episodes"), 50U);  // of the file
+  EXPECT_EQ(methods[0].settings.number("gamma"), 0.9);    // of the panel
+  EXPECT_EQ(methods[1].settings.number("gamma"), 0.8);    // of the method
+  EXPECT_EQ(methods[0].settings.word("scales"), "one");   // the default
+  EXPECT_EQ(methods[1].settings.word("scales"), "random");
+  const Experiment quick = parse_experiment(good, "test", {.quick = true, .seeds = {}});
+  EXPECT_EQ(quick.panels[0].methods[0].settings.count("episodes"), 10U);
+}
+
+TEST(Experiment, TheSameValueIsTheSameRunHoweverItIsWritten) {
+  const auto text_of = [](const std::string& file) {
+    const Experiment made = parse_experiment(file, "test", {});
+    return reported_runs(made, made.panels[0].methods[0], 0.5)[0].text();
+  };
+  EXPECT_EQ(text_of(good), text_of(replaced(good, "gamma = 0.9 ", "gamma = 9e-1 ")));
+  EXPECT_EQ(text_of(good), text_of(replaced(good, "gamma = 0.9 ", "gamma = 0.9, tie-tolerance = 0.001 ")));
+  EXPECT_NE(text_of(good), text_of(replaced(good, "gamma = 0.9 ", "gamma = 0.91 ")));
+}
+
+TEST(Experiment, RatesOfARangeAreEvenlySpacedPowersOfTen) {
+  const auto rates = parse_experiment(good, "test", {}).search.rates;
+  ASSERT_EQ(rates.size(), 7U);
+  for (std::size_t k = 0; k < rates.size(); ++k) {
+    EXPECT_NEAR(std::log10(rates[k]), -3 + 0.5 * static_cast<double>(k), 1e-3);
+  }
+  EXPECT_EQ(rates.front(), 1e-3);
+  EXPECT_EQ(rates.back(), 1);
+  const auto coarse = parse_experiment(good, "test", {.quick = true, .seeds = {}}).search.rates;
+  EXPECT_EQ(coarse, (std::vector<double>{1e-3, 1e-2, 1e-1, 1}));
+  const auto listed = replaced(good, "{ from = 1e-3, to = 1, per-decade = 2 }", "[0.5, 0.125, 3]");
+  EXPECT_EQ(parse_experiment(listed, "test", {}).search.rates, (std::vector<double>{0.125, 0.5, 3}));
+}
+
+TEST(Experiment, AQuickOneIsAPreviewWithFewerSeeds) {
+  const Experiment made = parse_experiment(good, "test", {.quick = true, .seeds = {}});
+  EXPECT_TRUE(made.preview);
+  EXPECT_EQ(made.seeds, 2U);
+  EXPECT_EQ(made.search.tuning_seeds, 1U);
+  EXPECT_EQ(parse_experiment(good, "test", {.quick = true, .seeds = 7}).seeds, 7U);
+  EXPECT_EQ(parse_experiment(good, "test", {.quick = false, .seeds = 7}).seeds, 7U);
+}
+
+TEST(Experiment, CountsEveryRunOnce) {
+  // 20 of the given rate; 7 rates x 4 tuning seeds, then 20 at the one that is chosen.
+  EXPECT_EQ(count_runs(parse_experiment(good, "test", {})), 20U + 28U + 20U);
+  const auto by_validation = replaced(good, "choose-by = \"tuning-seeds\"", "choose-by = \"validation\"");
+  EXPECT_EQ(count_runs(parse_experiment(by_validation, "test", {})), 20U + 7U * 20U);
+}
+
+TEST(Experiment, TuningSeedsAreNotThoseThatAreReported) {
+  const Experiment made = parse_experiment(good, "test", {.quick = false, .seeds = 1000});
+  const Method& method = made.panels[0].methods[1];
+  std::set<std::uint64_t> reported;
+  for (const RunConfig& run : reported_runs(made, method, 1)) reported.insert(run.seed);
+  for (const RunConfig& run : search_runs(made, method, 1)) EXPECT_FALSE(reported.contains(run.seed));
+}
+
+TEST(Experiment, AllFaultsAreListedWithTheirLines) {
+  std::string bad = replaced(good, "title = \"A title\"", "titel = \"A title\"");
+  bad = replaced(bad, "seeds = 20", "seeds = 0");
+  bad = replaced(bad, "better = \"higher\"", "better = \"hihger\"");
+  bad = replaced(bad, "episodes = 50", "episoeds = 50");
+  bad = replaced(bad, "gamma = 0.9 ", "gamma = 1.5 ");
+  bad = replaced(bad, "optimizer = \"sgd\"", "optimizer = \"sgdd\"");
+  bad = replaced(bad, "[\"IGNDQ\", \"QL\"]", "[\"IGNDQ\", \"Q\"]");
+  const auto faults = faults_of(bad);
+  const std::string all = [&] {
+    std::string text;
+    for (const auto& fault : faults) text += fault + "\n";
+    return text;
+  }();
+  EXPECT_EQ(faults.size(), 8U) << all;  // the title is both missing and misspelt
+  for (const auto* part :
+       {"has no 'title'", "unknown key 'titel', did you mean 'title'?", "line 7: 'seeds' must be a whole number",
+        "'hihger'", "no setting 'episoeds', did you mean 'episodes'?", "'gamma' is 1.5, but must be between 0 and 1",
+        "sgdd", "'compare' names 'Q', which is no method"}) {
+    EXPECT_TRUE(contains(all, part)) << part << " is not in\n" << all;
+  }
+  for (const auto& fault : faults) EXPECT_TRUE(fault.starts_with("line ")) << fault;
+}
+
+TEST(Experiment, EveryFaultIsFound) {
+  const std::vector<std::pair<std::string, std::string>> changes{
+      {"task = \"frozen-lake\"", "task = \"frozen-leak\""},
+      {"task = \"frozen-lake\"", ""},
+      {"task = \"frozen-lake\"", "task = 3"},
+      {"seeds = 20", "seeds = 2.5"},
+      {"seeds = 20", "seeds = \"many\""},
+      {"x-label = \"episode\"", "figure = \"yes\""},
+      {"metric = { label = \"return\", better = \"higher\" }", ""},
+      {"metric = { label = \"return\", better = \"higher\" }", "metric = 3"},
+      {"columns = [\"early\"]", "columns = [3]"},
+      {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [[\"IGNDQ\"]]"},
+      {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [\"IGNDQ\", \"QL\"]"},
+      {"episodes = 50", "episodes = 0"},
+      {"episodes = 50", "episodes = true"},
+      {"episodes = 50", "slippery = 1"},
+      {"episodes = 50", "map = \"9x9\""},
+      {"from = 1e-3", "from = 0"},
+      {"from = 1e-3", "from = 10"},
+      {"from = 1e-3", "from = nan"},
+      {"to = 1,", "to = inf,"},
+      {"per-decade = 2", "per-decade = 1000"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[]"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[1, 1]"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[-1]"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[\"1\"]"},
+      {"choose-by = \"tuning-seeds\"", "choose-by = \"test\""},
+      {"tuning-seeds = 4", ""},
+      {"name = \"first\"", "name = \"The First\""},
+      {"name = \"first\"", "name = \"../first\""},
+      {"rate = 0.5", "rate = -1"},
+      {"rate = 0.5", "rate = nan"},
+      {"rate = 0.5", "rate = \"auto\""},
+      {"optimizer = \"sgd\"", ""},
+      {"optimizer = \"sgd\"", "optimizer = \"sgd\"\nrule = \"gradient\""},
+      {"rule = \"gauss-newton\"", "rule = \"newton\""},
+      {"transform = \"plain\"", "transform = \"plane\""},
+      {"name = \"IGNDQ\"", "name = \"QL\""},
+      {"paper = { mean = 0.25, std = 0.01 }", "paper = { std = 0.01 }"},
+      {"settings = { episodes = 10 }", "settings = { epochs = 10 }"},
+      {"[quick]", "[quikc]"},
+      {"[search]", "[serach]"},
+      {"[[panel]]", "[panel]"},
+      {"title = \"The first\"", "title = \"The first"},
+  };
+  for (const auto& [from, to] : changes) EXPECT_FALSE(faults_of(replaced(good, from, to)).empty()) << from << " " << to;
+  EXPECT_FALSE(faults_of("").empty());
+  EXPECT_FALSE(faults_of(std::string("\0\1\2", 3)).empty());
+  EXPECT_FALSE(faults_of("[[panel]]").empty());
+  EXPECT_EQ(faults_of(good), std::vector<std::string>{});
+}
+
+TEST(Experiment, NoPartOfAFileBreaksTheReader) {
+  for (std::size_t length = 0; length < good.size(); ++length) faults_of(good.substr(0, length));
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (const char c : {'"', '[', '=', '\n', '\0', '\xff'}) {
+      std::string broken = good;
+      broken[at] = c;
+      faults_of(broken);
+    }
+  }
+}
+
+// Every experiment that comes with the program, as it is and quick.
+TEST(Experiment, OurOwnFilesAreGood) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(IGND_SOURCE_DIR "/experiments")) {
+    const std::string text = testing::content_of(entry.path());
+    for (const bool quick : {false, true}) {
+      EXPECT_NO_THROW(parse_experiment(text, entry.path().stem(), {.quick = quick, .seeds = {}})) << entry.path();
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 2U);
+}
+
+TEST(Experiment, TheDocumentationHasEveryKey) {
+  const std::string page = testing::content_of(IGND_SOURCE_DIR "/docs/experiments.md");
+  EXPECT_TRUE(contains(page, describe_experiment_keys())) << "docs/experiments.md must contain this text:\n"
+                                                          << describe_experiment_keys();
+}
+
+}  // namespace
+}  // namespace ignd

@@ -1,0 +1,263 @@
+#include "ignd/random.hpp"
+#include "run_tool.hpp"
+#include "scratch_folder.hpp"
+#include "sweep/store.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sqlite3.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::contains;
+using testing::Outcome;
+using testing::Process;
+using testing::run_tool;
+
+// Read with SQLite alone: what is in a store is not for the store to say.
+class Database {
+ public:
+  explicit Database(const fs::path& file) { sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READONLY, nullptr); }
+  ~Database() { sqlite3_close(handle_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  Database(Database&&) = delete;
+  Database& operator=(Database&&) = delete;
+
+  // One line for each row; nothing where the question makes no sense yet.
+  std::vector<std::string> ask(const char* sql) const {
+    std::vector<std::string> rows;
+    const auto add = [](void* to, int columns, char** values, char** /*names*/) {
+      std::string row;
+      for (int k = 0; k < columns; ++k) row += std::string(values[k] == nullptr ? "none" : values[k]) + "|";
+      static_cast<std::vector<std::string>*>(to)->push_back(row);
+      return 0;
+    };
+    sqlite3_exec(handle_, sql, add, &rows, nullptr);
+    return rows;
+  }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+// 600 searched and 40 reported runs of a few milliseconds each.
+constexpr const char* experiment_text = R"(
+title = "Scales"
+question = "Does it learn?"
+task = "frozen-lake"
+seeds = 20
+x-label = "episode"
+metric = { label = "return", better = "higher" }
+compare = [["IGNDQ", "QL"]]
+[settings]
+episodes = 300
+[search]
+rates = [0.1, 0.5, 1]
+choose-by = "tuning-seeds"
+tuning-seeds = 200
+[quick]
+seeds = 2
+tuning-seeds = 1
+[[panel]]
+name = "one"
+title = "One"
+[[panel.method]]
+name = "QL"
+optimizer = "sgd"
+[[panel.method]]
+name = "IGNDQ"
+optimizer = "ignd"
+rate = 1
+)";
+constexpr std::size_t all_runs = 640;
+
+class ReproduceTool : public ::testing::Test {
+ protected:
+  ReproduceTool() { std::ofstream(path("scales.toml")) << experiment_text; }
+
+  std::string path(const char* name) const { return (scratch_ / name).string(); }
+  std::vector<std::string> command(const char* out) const {
+    return {"reproduce", path("scales.toml"), "--out", path(out), "--jobs", "2"};
+  }
+  std::unique_ptr<Process> start(const char* out) const {
+    return std::make_unique<Process>(testing::tool_with(command(out)));
+  }
+
+  std::size_t count_runs(const char* out) const {
+    return Database(store_path(path(out))).ask("SELECT 1 FROM run").size();
+  }
+  void wait_for_runs(const char* out, std::size_t count) const {
+    while (count_runs(out) < count) sched_yield();
+  }
+
+  // Everything but times and hosts.
+  std::vector<std::string> content(const char* out) const {
+    const Database database(store_path(path(out)));
+    auto rows = database.ask(
+        "SELECT config, status, failed_at, score, validation, hex(x), hex(y), extras, version FROM run ORDER BY "
+        "config");
+    for (auto& row : database.ask("SELECT name, file, quick, seeds FROM experiment ORDER BY rowid")) {
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(ReproduceTool, MakesAllRunsAndTheReport) {
+  const Outcome outcome = run_tool(command("r"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, path("r") + "/report.html\n");
+  EXPECT_TRUE(contains(outcome.err, "scales: 640 runs, 0 of them there already")) << outcome.err;
+  EXPECT_EQ(count_runs("r"), all_runs);
+  for (const auto* file : {"r/report.html", "r/summary.json"}) EXPECT_TRUE(fs::exists(path(file))) << file;
+  EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "Does it learn?"));
+}
+
+TEST_F(ReproduceTool, NothingIsMadeTwice) {
+  run_tool(command("r"));
+  const auto before = Database(store_path(path("r"))).ask("SELECT * FROM run ORDER BY config");
+  const Outcome outcome = run_tool(command("r"));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(contains(outcome.err, "640 of them there already")) << outcome.err;
+  EXPECT_EQ(Database(store_path(path("r"))).ask("SELECT * FROM run ORDER BY config"), before);
+}
+
+TEST_F(ReproduceTool, KilledAtAnyMomentItGoesOnToTheSameStore) {
+  ASSERT_EQ(run_tool(command("whole")).exit_code, 0);
+  const auto want = content("whole");
+  Stream stream(1, "kill");
+  for (int round = 0; round < 2; ++round) {
+    const std::string out = fmt::format("killed-{}", round);
+    std::size_t there = 0;
+    for (int kill = 0; kill < 4 && there < all_runs; ++kill) {
+      const auto process = start(out.c_str());
+      wait_for_runs(out.c_str(), std::min(there + 1 + stream.below(100), all_runs));
+      process->signal(SIGKILL);
+      EXPECT_EQ(process->finish().exit_code, -SIGKILL);
+      const std::size_t now = count_runs(out.c_str());
+      EXPECT_GT(now, there);
+      there = now;
+    }
+    EXPECT_EQ(run_tool(command(out.c_str())).exit_code, 0);
+    EXPECT_EQ(content(out.c_str()), want);
+  }
+}
+
+TEST_F(ReproduceTool, StopsInGoodOrderAndSaysHowToGoOn) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::size_t there = fs::exists(path("r")) ? count_runs("r") : 0;
+    const auto process = start("r");
+    wait_for_runs("r", there + 3);
+    process->signal(signal);
+    const Outcome outcome = process->finish();
+    EXPECT_EQ(outcome.exit_code, 130);
+    EXPECT_TRUE(contains(outcome.err, "the same command goes on from there")) << outcome.err;
+    EXPECT_FALSE(fs::exists(path("r/results.sqlite-wal")));
+  }
+  ASSERT_EQ(run_tool(command("r")).exit_code, 0);
+  ASSERT_EQ(run_tool(command("whole")).exit_code, 0);
+  EXPECT_EQ(content("r"), content("whole"));
+}
+
+TEST_F(ReproduceTool, ASecondProgramIsRefused) {
+  const auto first = start("r");
+  wait_for_runs("r", 1);
+  const Outcome second = run_tool(command("r"));
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_TRUE(contains(second.err, "another ignd is working in the folder")) << second.err;
+  EXPECT_EQ(first->finish().exit_code, 0);
+  EXPECT_EQ(count_runs("r"), all_runs);
+}
+
+TEST_F(ReproduceTool, ReportsOnWhatIsThere) {
+  const auto process = start("r");
+  wait_for_runs("r", 605);
+  process->signal(SIGKILL);
+  process->finish();
+  const std::size_t there = count_runs("r");
+  const Outcome outcome = run_tool({"report", path("r")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  if (there < all_runs) {
+    EXPECT_TRUE(contains(outcome.err, fmt::format("{} of 640 runs are missing", all_runs - there))) << outcome.err;
+  }
+  EXPECT_TRUE(fs::exists(path("r/report.html")));
+}
+
+TEST_F(ReproduceTool, AFullDiskLosesNothing) {
+  const std::string words = fmt::format("\"$ignd\" reproduce '{}' --out '{}' --jobs 2", path("scales.toml"), path("r"));
+  const Outcome outcome = testing::run_shell("ulimit -f 400; " + words);
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "what was stored before is there")) << outcome.err;
+  EXPECT_GT(count_runs("r"), 0U);
+  EXPECT_LT(count_runs("r"), all_runs);
+  ASSERT_EQ(run_tool(command("r")).exit_code, 0);
+  ASSERT_EQ(run_tool(command("whole")).exit_code, 0);
+  EXPECT_EQ(content("r"), content("whole"));
+}
+
+TEST_F(ReproduceTool, NamesWhatIsWrongWithTheStore) {
+  fs::create_directory(path("r"));
+  std::ofstream(store_path(path("r"))) << "this is no database, whatever its name says; nobody should touch it";
+  const std::string before = testing::content_of(store_path(path("r")));
+  for (const auto& arguments : {command("r"), {"report", path("r")}}) {
+    const Outcome outcome = run_tool(arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_TRUE(contains(outcome.err, "is damaged or no store of results")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  EXPECT_EQ(testing::content_of(store_path(path("r"))), before);
+  EXPECT_TRUE(contains(run_tool({"report", path("none")}).err, "there are no results in"));
+  EXPECT_TRUE(contains(run_tool(command("scales.toml")).err, "cannot make the folder"));
+}
+
+TEST_F(ReproduceTool, ListsEveryFaultOfEveryFile) {
+  std::ofstream(path("a.toml")) << "titel = 1\nseeds = 0\n";
+  std::ofstream(path("b.toml")) << "x = [\n";
+  const Outcome outcome = run_tool({"reproduce", path("a.toml"), path("b.toml"), "frozen-leak", "--out", path("r")});
+  EXPECT_EQ(outcome.exit_code, 2);
+  for (const auto* part : {"did you mean 'title'?", "line 2: 'seeds' must be", "b.toml': line ",
+                           "did you mean 'frozen-lake'?", "ignd: '"}) {
+    EXPECT_TRUE(contains(outcome.err, part)) << part << " is not in\n" << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(path("r")));
+}
+
+TEST_F(ReproduceTool, ListsWhatThereIs) {
+  const Outcome outcome = run_tool({"reproduce", "--list"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(contains(outcome.out, "frozen-lake ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "frozen-lake-studies ")) << outcome.out;
+}
+
+TEST_F(ReproduceTool, RefusesBadOptions) {
+  for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
+           {"--seeds", "0"}, {"--seeds", "-1"}, {"--seeds", "many"}, {"--jobs", "0"}, {"--jobs", "x"}}) {
+    const Outcome outcome = run_tool({"reproduce", path("scales.toml"), "--out", path("r"), option, value});
+    EXPECT_EQ(outcome.exit_code, 2) << option << " " << value;
+    EXPECT_FALSE(fs::exists(path("r")));
+  }
+}
+
+TEST_F(ReproduceTool, APreviewIsLabelled) {
+  auto arguments = command("r");
+  arguments.emplace_back("--quick");
+  ASSERT_EQ(run_tool(arguments).exit_code, 0);
+  EXPECT_EQ(count_runs("r"), 3U + 2U + 2U);
+  EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "review"));
+  EXPECT_TRUE(contains(testing::content_of(path("r/summary.json")), "\"preview\":true") ||
+              contains(testing::content_of(path("r/summary.json")), "\"preview\": true"));
+}
+
+}  // namespace
+}  // namespace ignd

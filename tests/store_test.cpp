@@ -1,0 +1,188 @@
+#include "sweep/store.hpp"
+
+#include "ignd/error.hpp"
+#include "ignd/random.hpp"
+#include "run_tool.hpp"
+#include "scratch_folder.hpp"
+
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+namespace ignd {
+namespace {
+
+using testing::contains;
+using testing::ScratchFolder;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+RunConfig config_of(std::uint64_t seed) {
+  return {"frozen-lake", Settings({{"map", "4x4"}, {"gamma", "0.9"}}), {"gradient", "plain"}, 0.1, seed};
+}
+
+StoredRun run_of(Stream& stream) {
+  StoredRun run;
+  run.result.status = static_cast<RunStatus>(stream.below(3));
+  run.result.failed_at = stream.below(1000);
+  if (stream.below(2) == 0) run.result.score = stream.normal();
+  if (stream.below(2) == 0) run.result.validation = 1e-300 * stream.normal();
+  for (std::uint64_t k = stream.below(5); k > 0; --k) {
+    run.result.x.push_back(static_cast<double>(k));
+    run.result.y.push_back(stream.below(4) == 0 ? -infinity : stream.normal());
+  }
+  for (std::uint64_t k = stream.below(3); k > 0; --k) {
+    run.result.extras.emplace_back("number " + std::to_string(k), stream.normal());
+  }
+  run.seconds = stream.uniform();
+  run.version = "1.2.3";
+  run.host = "a processor with 'quotes'";
+  return run;
+}
+
+std::string fault_of(const std::filesystem::path& folder, Store::Access access) {
+  try {
+    const Store store(folder, access);
+    return "";
+  } catch (const FileError& fault) {
+    return fault.what();
+  }
+}
+
+// The store's file changed behind its back.
+void change(const std::filesystem::path& file, const char* sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+TEST(Store, GivesBackWhatWasPutIn) {
+  const ScratchFolder scratch;
+  Stream stream(1, "store");
+  std::vector<StoredRun> runs;
+  for (int k = 0; k < 50; ++k) runs.push_back(run_of(stream));
+  const auto expect_all = [&](const Store& store) {
+    for (std::size_t seed = 0; seed < runs.size(); ++seed) {
+      EXPECT_TRUE(store.contains(config_of(seed)));
+      const auto found = store.find(config_of(seed));
+      ASSERT_TRUE(found);
+      EXPECT_EQ(found->result, runs[seed].result);
+      EXPECT_EQ(found->seconds, runs[seed].seconds);
+      EXPECT_EQ(found->version, runs[seed].version);
+      EXPECT_EQ(found->host, runs[seed].host);
+    }
+    EXPECT_FALSE(store.contains(config_of(runs.size())));
+    EXPECT_FALSE(store.find(config_of(runs.size())));
+  };
+  {
+    Store store(scratch / "deep/er", Store::Access::write);
+    for (std::size_t seed = 0; seed < runs.size(); ++seed) store.add(config_of(seed), runs[seed]);
+    expect_all(store);
+  }
+  expect_all(Store(scratch / "deep/er", Store::Access::read));
+  expect_all(Store(scratch / "deep/er", Store::Access::write));
+}
+
+TEST(Store, KeepsExperimentsInOrder) {
+  const ScratchFolder scratch;
+  Store store(scratch / "r", Store::Access::write);
+  store.put({"b", "text = 'b'", {true, std::nullopt}, "ignd reproduce b", 0});
+  store.put({"a", "text = 'a'", {false, 7}, "ignd reproduce a", 0});
+  store.add_wall_seconds("b", 2);
+  store.add_wall_seconds("b", 3);
+  store.put({"b", "new text", {false, 9}, "again", 0});
+  const auto all = store.experiments();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].name, "b");
+  EXPECT_EQ(all[0].file, "new text");
+  EXPECT_EQ(all[0].options, (ExperimentOptions{false, 9}));
+  EXPECT_EQ(all[0].command, "again");
+  EXPECT_EQ(all[0].wall_seconds, 5);
+  EXPECT_EQ(all[1].name, "a");
+}
+
+TEST(Store, ReadsWhileSomebodyWrites) {
+  const ScratchFolder scratch;
+  Stream stream(2, "store");
+  Store writer(scratch / "r", Store::Access::write);
+  const Store reader(scratch / "r", Store::Access::read);
+  EXPECT_FALSE(reader.contains(config_of(1)));
+  writer.add(config_of(1), run_of(stream));
+  EXPECT_TRUE(reader.contains(config_of(1)));
+}
+
+TEST(Store, RefusesASecondWriter) {
+  const ScratchFolder scratch;
+  const Store first(scratch / "r", Store::Access::write);
+  EXPECT_TRUE(contains(fault_of(scratch / "r", Store::Access::write), "another ignd is working in the folder"));
+}
+
+TEST(Store, NamesWhatIsWrongWithAFolder) {
+  const ScratchFolder scratch;
+  EXPECT_TRUE(contains(fault_of(scratch / "none", Store::Access::read), "there are no results in"));
+  EXPECT_TRUE(contains(fault_of("/proc/ignd", Store::Access::write), "cannot make the folder"));
+  std::ofstream(scratch / "file") << "text";
+  EXPECT_TRUE(contains(fault_of(scratch / "file", Store::Access::write), "cannot make the folder"));
+}
+
+TEST(Store, RefusesWhatIsNoStore) {
+  const ScratchFolder scratch;
+  std::filesystem::create_directory(scratch / "r");
+  const auto file = store_path(scratch / "r");
+  std::ofstream(file) << std::string(5000, 'x');
+  for (const auto access : {Store::Access::read, Store::Access::write}) {
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is damaged or no store of results"));
+  }
+  EXPECT_EQ(testing::content_of(file), std::string(5000, 'x'));
+
+  std::filesystem::remove(file);
+  change(file, "CREATE TABLE people (name TEXT)");
+  for (const auto access : {Store::Access::read, Store::Access::write}) {
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is a database, but no store of results"));
+  }
+}
+
+TEST(Store, RefusesANewerVersionAndLeavesItAlone) {
+  const ScratchFolder scratch;
+  { const Store store(scratch / "r", Store::Access::write); }
+  change(store_path(scratch / "r"), "PRAGMA user_version = 2");
+  for (const auto access : {Store::Access::read, Store::Access::write}) {
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 2"));
+  }
+}
+
+// Whatever bytes are changed, the answer is a result or one line, never a crash.
+TEST(Store, SurvivesDamage) {
+  const ScratchFolder scratch;
+  Stream stream(3, "store");
+  {
+    Store store(scratch / "r", Store::Access::write);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) store.add(config_of(seed), run_of(stream));
+    store.put({"a", "text", {}, "command", 0});
+  }
+  const std::string whole = testing::content_of(store_path(scratch / "r"));
+  std::size_t refused = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::string damaged = whole;
+    if (trial % 4 == 0) damaged.resize(stream.below(whole.size()));
+    for (int k = 0; k < 40 && !damaged.empty(); ++k) {
+      damaged[stream.below(damaged.size())] = static_cast<char>(stream.below(256));
+    }
+    std::ofstream(store_path(scratch / "r"), std::ios::binary) << damaged;
+    try {
+      const Store store(scratch / "r", trial % 2 == 0 ? Store::Access::read : Store::Access::write);
+      for (std::uint64_t seed = 0; seed < 40; ++seed) static_cast<void>(store.find(config_of(seed)));
+      static_cast<void>(store.experiments());
+    } catch (const Error& fault) {
+      ++refused;
+      EXPECT_FALSE(contains(fault.what(), "\n")) << fault.what();
+    }
+  }
+  EXPECT_GT(refused, 50U);
+}
+
+}  // namespace
+}  // namespace ignd

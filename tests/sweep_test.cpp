@@ -1,0 +1,248 @@
+#include "sweep/sweep.hpp"
+
+#include "ignd/error.hpp"
+#include "scratch_folder.hpp"
+#include "sweep/plan.hpp"
+#include "sweep/store.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+using testing::ScratchFolder;
+
+const std::atomic<bool> never = false;
+
+Experiment experiment_of(const std::string& choose_by = "tuning-seeds") {
+  return parse_experiment(fmt::format(R"(
+title = "t"
+question = "q"
+task = "frozen-lake"
+seeds = 3
+x-label = "episode"
+metric = {{ label = "return", better = "higher" }}
+[settings]
+episodes = 40
+[search]
+rates = [1e-8, 0.5, 1]
+choose-by = "{}"
+tuning-seeds = 2
+[[panel]]
+name = "p"
+title = "P"
+[[panel.method]]
+name = "given"
+optimizer = "ignd"
+rate = 1
+[[panel.method]]
+name = "searched"
+optimizer = "sgd"
+)",
+                                      choose_by),
+                          "test", {});
+}
+
+// A store that holds made-up results for a search.
+void fake_search(Store& store, const Experiment& experiment, const std::vector<std::vector<double>>& scores,
+                 RunStatus last = RunStatus::finished) {
+  const Method& method = experiment.panels[0].methods[1];
+  for (std::size_t r = 0; r < scores.size(); ++r) {
+    const auto runs = search_runs(experiment, method, experiment.search.rates[r]);
+    for (std::size_t k = 0; k < scores[r].size(); ++k) {
+      RunResult result;
+      const bool is_last = r + 1 == scores.size() && k + 1 == scores[r].size();
+      result.status = is_last ? last : RunStatus::finished;
+      (experiment.search.by_validation ? result.validation : result.score) = scores[r][k];
+      store.add(runs[k], {result, 0.5, "1", "h"});
+    }
+  }
+}
+
+const MethodResults& searched(const ExperimentResults& results) { return results.panels.at(0).methods.at(1); }
+
+TEST(Sweep, MakesTheSameResultsWithAnyNumberOfJobs) {
+  const Experiment experiment = experiment_of();
+  std::vector<std::vector<RunResult>> made;
+  for (const unsigned jobs : {1U, 2U, 7U}) {
+    const ScratchFolder scratch;
+    Store store(scratch / "r", Store::Access::write);
+    const auto runs = runs_so_far(experiment, store);
+    std::uint64_t calls = 0;
+    make_runs(runs, store, jobs, never, [&](const SweepProgress& now) { calls = now.done; });
+    EXPECT_EQ(calls, runs.size());
+    made.emplace_back();
+    for (const RunConfig& config : runs) made.back().push_back(store.find(config)->result);
+  }
+  EXPECT_EQ(made[0], made[1]);
+  EXPECT_EQ(made[0], made[2]);
+}
+
+TEST(Sweep, MakesOnlyWhatIsMissing) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  auto runs = runs_so_far(experiment, store);
+  const auto made = [&](const std::vector<RunConfig>& wanted) {
+    std::uint64_t count = 0;
+    make_runs(wanted, store, 2, never, [&](const SweepProgress& now) { count = now.done; });
+    return count;
+  };
+  const std::vector<RunConfig> some(runs.begin(), runs.begin() + 4);
+  EXPECT_EQ(made(some), 4U);
+  EXPECT_EQ(made(runs), runs.size() - 4);
+  EXPECT_EQ(made(runs), 0U);
+}
+
+TEST(Sweep, StopsInGoodOrder) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  const auto runs = runs_so_far(experiment, store);
+  std::atomic<bool> stop = false;
+  std::uint64_t done = 0;
+  make_runs(runs, store, 2, stop, [&](const SweepProgress& now) {
+    done = now.done;
+    if (done == 3) stop = true;
+  });
+  EXPECT_GE(done, 3U);
+  std::uint64_t stored = 0;
+  for (const RunConfig& config : runs) stored += store.contains(config) ? 1 : 0;
+  EXPECT_EQ(stored, done);
+
+  std::atomic<bool> already = true;
+  make_runs(runs, store, 2, already, [&](const SweepProgress& now) { EXPECT_EQ(now.done, 0U); });
+}
+
+TEST(Sweep, PassesOnWhatARunThrowsAndKeepsTheOthers) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  auto runs = runs_so_far(experiment, store);
+  runs.resize(3);
+  runs[1].optimizer.rule = "no such rule";
+  EXPECT_THROW(make_runs(runs, store, 1, never, [](const SweepProgress&) {}), InvalidArgument);
+  EXPECT_FALSE(store.contains(runs[1]));
+}
+
+TEST(Plan, TheSearchComesBeforeTheRunsAtItsRate) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 6U);
+  EXPECT_FALSE(searched(collect_results(experiment, store)).rate);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.3, 0.9}});
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 6U + 3U);
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(results.planned, 12U);
+  EXPECT_EQ(results.done, 6U);
+  EXPECT_EQ(results.run_seconds, 3);
+  EXPECT_EQ(searched(results).planned, 3U);
+  EXPECT_TRUE(searched(results).runs.empty());
+}
+
+TEST(Plan, ChoosesTheBestMean) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.3, 0.7}});
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 0.5);
+  EXPECT_FALSE(searched(results).at_edge);
+  ASSERT_EQ(searched(results).search.size(), 3U);
+  EXPECT_DOUBLE_EQ(searched(results).search[1].mean.value(), 0.55);
+  EXPECT_TRUE(results.warnings.empty());
+}
+
+TEST(Plan, WarnsOfAChoiceAtTheEdge) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.8, 0.7}});
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 1);
+  EXPECT_TRUE(searched(results).at_edge);
+  ASSERT_EQ(results.warnings.size(), 1U);
+  EXPECT_NE(results.warnings[0].find("at the edge"), std::string::npos);
+}
+
+TEST(Plan, ARateWithAFailedRunLoses) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.9, 0.9}}, RunStatus::collapsed);
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 0.5);
+  EXPECT_EQ(searched(results).search[2].failed, 1U);
+  EXPECT_FALSE(searched(results).search[2].mean);
+}
+
+TEST(Plan, NoRateIsChosenWhereNoneFinished) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  const Method& method = experiment.panels[0].methods[1];
+  for (const double rate : experiment.search.rates) {
+    for (const RunConfig& config : search_runs(experiment, method, rate)) {
+      RunResult failed;
+      failed.status = RunStatus::diverged;
+      store.add(config, {failed, 0, "1", "h"});
+    }
+  }
+  const auto results = collect_results(experiment, store);
+  EXPECT_FALSE(searched(results).rate);
+  ASSERT_EQ(results.warnings.size(), 1U);
+  EXPECT_NE(results.warnings[0].find("failed at every rate"), std::string::npos);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 6U);
+}
+
+TEST(Plan, OfEqualRatesTheSmallestIsChosen) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.6, 0.5}});
+  EXPECT_EQ(searched(collect_results(experiment, store)).rate, 0.5);
+}
+
+TEST(Plan, ByValidationTheSearchIsWhatIsReported) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of("validation");
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2, 0.1}, {0.5, 0.6, 0.5}, {0.3, 0.7, 0.3}});
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 0.5);
+  EXPECT_EQ(searched(results).runs.size(), 3U);
+  EXPECT_EQ(results.planned, 3U + 9U);
+  EXPECT_EQ(results.done, 9U);
+}
+
+TEST(Plan, OnALogScaleRatesAreJudgedByLogarithms) {
+  const ScratchFolder scratch;
+  Experiment experiment = experiment_of();
+  experiment.metric = {"error", false, true};
+  Store store(scratch / "r", Store::Access::write);
+  // The second has the smaller mean, the third the smaller geometric mean; nothing at all has one too.
+  fake_search(store, experiment, {{10, 10}, {0.4, 0.5}, {1, 1e-6}});
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 1);
+  EXPECT_NEAR(searched(results).search[2].mean.value(), 1e-3, 1e-12);
+}
+
+TEST(Plan, WarnsOfSeveralVersions) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  const auto runs = reported_runs(experiment, experiment.panels[0].methods[0], 1);
+  store.add(runs[0], {{}, 0, "1.0", "h"});
+  store.add(runs[1], {{}, 0, "1.1", "h"});
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(results.versions, (std::vector<std::string>{"1.0", "1.1"}));
+  ASSERT_EQ(results.warnings.size(), 1U);
+  EXPECT_NE(results.warnings[0].find("several versions"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ignd
