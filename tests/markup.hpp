@@ -119,7 +119,7 @@ class MarkupReader {
   }
 
   std::string word() {
-    const std::string name(rest_.substr(0, std::min(rest_.find_first_of(" \t\n=/>\"'<"), rest_.size())));
+    std::string name(rest_.substr(0, std::min(rest_.find_first_of(" \t\n=/>\"'<"), rest_.size())));
     rest_.remove_prefix(name.size());
     return name;
   }

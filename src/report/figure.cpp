@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "report/escape.hpp"
+#include "report/titles.hpp"
 
 #include <algorithm>
 #include <array>
@@ -64,7 +65,7 @@ class PanelMaker {
 
   FigurePanel make(const PanelResults& results) {
     FigurePanel panel;
-    panel.title = results.title.empty() ? results.name : results.title;
+    panel.title = title_of(results);
     undrawn_ = 0;
     thinned_ = uneven_ = false;
     std::vector<bool> failed;
@@ -236,6 +237,40 @@ std::string common_settings(const ExperimentResults& experiment) {
   return script;
 }
 
+// Where the panels of a whole figure go, in points of the screen.
+struct FigureLayout {
+  static constexpr double heading = 44;
+
+  std::vector<const FigurePanel*> drawn;
+  std::size_t columns = 1, key_columns = 1, key_rows = 1;
+  double panel_height = 0, width = 0, height = 0;
+
+  explicit FigureLayout(const std::vector<FigurePanel>& panels) {
+    std::size_t longest_key = 0;
+    std::size_t most_lines = 0;
+    for (const FigurePanel& panel : panels) {
+      if (panel.lines.empty()) continue;
+      drawn.push_back(&panel);
+      most_lines = std::max(most_lines, panel.lines.size());
+      for (const FigureLine& line : panel.lines) longest_key = std::max(longest_key, key_text(line).size());
+    }
+    columns = drawn.size() == 3 ? 3 : std::clamp<std::size_t>(drawn.size(), 1, 2);
+    key_columns = longest_key <= 22 ? 2 : 1;
+    key_rows = (most_lines + key_columns - 1) / key_columns;
+    panel_height = 310 + 20 * static_cast<double>(key_rows);
+    width = 480 * static_cast<double>(columns);
+    const std::size_t rows = (drawn.size() + columns - 1) / columns;
+    height = heading + panel_height * static_cast<double>(rows);
+  }
+
+  // The lower left corner of a panel, as parts of the whole.
+  std::pair<double, double> origin(std::size_t index) const {
+    const std::size_t row = index / columns;
+    return {static_cast<double>(index % columns) / static_cast<double>(columns),
+            1 - (heading + panel_height * static_cast<double>(row + 1)) / height};
+  }
+};
+
 std::string terminal(FigureFormat format, double width, double height) {
   switch (format) {
     case FigureFormat::svg:
@@ -288,39 +323,24 @@ std::string panel_script(const ExperimentResults& experiment, const FigurePanel&
 
 std::string figure_script(const ExperimentResults& experiment, const std::vector<FigurePanel>& panels,
                           FigureFormat format) {
-  std::vector<const FigurePanel*> drawn;
-  std::size_t longest_key = 0;
-  std::size_t most_lines = 0;
-  for (const FigurePanel& panel : panels) {
-    if (panel.lines.empty()) continue;
-    drawn.push_back(&panel);
-    most_lines = std::max(most_lines, panel.lines.size());
-    for (const FigureLine& line : panel.lines) longest_key = std::max(longest_key, key_text(line).size());
-  }
-  const std::size_t columns = drawn.size() == 3 ? 3 : std::min<std::size_t>(2, drawn.size());
-  const std::size_t rows = (drawn.size() + columns - 1) / columns;
-  const std::size_t key_columns = longest_key <= 22 ? 2 : 1;
-  const std::size_t key_rows = (most_lines + key_columns - 1) / key_columns;
-  const double heading = 44;
-  const double panel_height = 310 + 20 * static_cast<double>(key_rows);
-  const double width = 480 * static_cast<double>(columns);
-  const double height = heading + panel_height * static_cast<double>(rows);
-
-  std::string script = "set encoding utf8\n" + terminal(format, width, height) + common_settings(experiment);
-  const std::string title = experiment.title.empty() ? experiment.name : experiment.title;
-  script += fmt::format("set label 1 {} at screen 0.5,{:.4f} center noenhanced\n",
-                        gnuplot_text(shortened(title, 55 * columns) + (experiment.preview ? " (preview)" : "")),
-                        1 - heading / 2 / height);
+  const FigureLayout layout(panels);
+  std::string script =
+      "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings(experiment);
+  script += fmt::format(
+      "set label 1 {} at screen 0.5,{:.4f} center noenhanced\n",
+      gnuplot_text(shortened(title_of(experiment), 55 * layout.columns) + (experiment.preview ? " (preview)" : "")),
+      1 - FigureLayout::heading / 2 / layout.height);
   script += fmt::format("set key below vertical maxrows {} maxcols {} Left reverse samplen 3.5 height 0.5 noenhanced\n",
-                        key_rows, key_columns);
-  script +=
-      fmt::format("set multiplot\nset size {:.6f},{:.6f}\n", 1.0 / static_cast<double>(columns), panel_height / height);
-  for (std::size_t k = 0; k < drawn.size(); ++k) {
-    script += fmt::format("set origin {:.6f},{:.6f}\n", static_cast<double>(k % columns) / static_cast<double>(columns),
-                          1 - (heading + panel_height * static_cast<double>(k / columns + 1)) / height);
-    script += "set title " + gnuplot_text(shortened(drawn[k]->title, 50)) + " noenhanced\n";
-    script += panel_commands(experiment, *drawn[k]) + plot_command(*drawn[k], true);
-    script += "unset label 1\n";
+                        layout.key_rows, layout.key_columns);
+  script += fmt::format("set multiplot\nset size {:.6f},{:.6f}\n", 1.0 / static_cast<double>(layout.columns),
+                        layout.panel_height / layout.height);
+  for (std::size_t k = 0; k < layout.drawn.size(); ++k) {
+    const FigurePanel& panel = *layout.drawn[k];
+    const auto [left, bottom] = layout.origin(k);
+    script += fmt::format("set origin {:.6f},{:.6f}\n", left, bottom);
+    script += "set title " + gnuplot_text(shortened(panel.title, 50)) + " noenhanced\n";
+    script += panel_commands(experiment, panel) + plot_command(panel, true);
+    script += "unset label 1\n";  // once is enough
   }
   return script + "unset multiplot\n";
 }

@@ -59,7 +59,7 @@ std::string with_spread(std::optional<double> mean, std::optional<double> deviat
 }
 
 std::string with_given_spread(double mean, std::optional<double> deviation) {
-  const std::string m = rate_text(mean);
+  std::string m = rate_text(mean);
   if (!deviation) return m;
   const std::string d = rate_text(*deviation);
   if (m.find('e') != std::string::npos || d.find('e') != std::string::npos) return m + " ± " + d;
@@ -78,8 +78,7 @@ std::string duration_text(double seconds) {
 
 std::string seeds_text(std::vector<std::uint64_t> seeds) {
   std::ranges::sort(seeds);
-  const auto repeated = std::ranges::unique(seeds);
-  seeds.erase(repeated.begin(), repeated.end());
+  seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());
   std::string text;
   for (std::size_t first = 0; first < seeds.size();) {
     std::size_t last = first;

@@ -5,6 +5,7 @@
 #include "report/number_text.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
+#include "report/titles.hpp"
 
 #include <algorithm>
 
@@ -234,8 +235,8 @@ std::string failures(const ExperimentResults& experiment) {
     for (const MethodResults& method : panel.methods) {
       const ScoreSummary scores = summarize(method);
       if (scores.failed == 0) continue;
-      items.push_back(fmt::format("{}, {}: {} of {} failed ({})", panel.title.empty() ? panel.name : panel.title,
-                                  method.name, scores.failed, scores.done, failures_of(method)));
+      items.push_back(fmt::format("{}, {}: {} of {} failed ({})", title_of(panel), method.name, scores.failed,
+                                  scores.done, failures_of(method)));
     }
   }
   return items.empty() ? "" : "<h3>Failed runs</h3>\n" + bullet_list(items);
@@ -261,7 +262,7 @@ std::string searches(const ExperimentResults& experiment) {
     }
     if (tables.empty()) continue;
     html += fmt::format("<details>\n<summary>{}</summary>\n<div class=\"grids\">\n{}</div>\n</details>\n",
-                        html_text(panel.title.empty() ? panel.name : panel.title), tables);
+                        html_text(title_of(panel)), tables);
   }
   if (html.empty()) return "";
   return "<h3>Where the rates were chosen from</h3>\n" +
@@ -283,10 +284,10 @@ std::string missing_runs(const ExperimentResults& experiment) {
         done += rate.done;
       }
       if (done >= planned && method.runs.size() >= method.planned) continue;
-      html += table_row({html_text((panel.title.empty() ? panel.name : panel.title) + ": " + method.name),
-                         planned == 0 ? "" : fmt::format("{} of {}", done, planned),
-                         fmt::format("{} of {}", method.runs.size(), method.planned)},
-                        "td");
+      html += table_row(
+          {html_text(title_of(panel) + ": " + method.name), planned == 0 ? "" : fmt::format("{} of {}", done, planned),
+           fmt::format("{} of {}", method.runs.size(), method.planned)},
+          "td");
     }
   }
   return html + std::string(table_end) + "</div>\n";
@@ -320,10 +321,6 @@ std::string provenance(const ReportSection& section) {
   return html + "</dl>\n";
 }
 
-std::string title_of(const ExperimentResults& experiment) {
-  return html_text(experiment.title.empty() ? experiment.name : experiment.title);
-}
-
 std::string tags(const ExperimentResults& experiment) {
   std::uint64_t failed = 0;
   for (const PanelResults& panel : experiment.panels) {
@@ -340,8 +337,8 @@ std::string tags(const ExperimentResults& experiment) {
 
 std::string section_html(const ReportSection& section) {
   const ExperimentResults& experiment = *section.results;
-  std::string html =
-      fmt::format("<section id=\"{}\">\n<h2>{}{}</h2>\n", section.anchor, title_of(experiment), tags(experiment));
+  std::string html = fmt::format("<section id=\"{}\">\n<h2>{}{}</h2>\n", section.anchor,
+                                 html_text(title_of(experiment)), tags(experiment));
   if (!experiment.question.empty()) html += paragraph(experiment.question, "question");
   if (!experiment.paper.empty()) html += paragraph("In the paper: " + experiment.paper + ".", "note");
   html += paragraphs(experiment.description);
@@ -368,7 +365,7 @@ std::string report_page(const std::vector<ReportSection>& sections) {
   if (sections.empty()) html += paragraph("There are no results yet.");
   html += sections.empty() ? "" : "<ol>\n";
   for (const ReportSection& section : sections) {
-    html += fmt::format("<li><a href=\"#{}\">{}</a>{}</li>\n", section.anchor, title_of(*section.results),
+    html += fmt::format("<li><a href=\"#{}\">{}</a>{}</li>\n", section.anchor, html_text(title_of(*section.results)),
                         tags(*section.results));
   }
   html += sections.empty() ? "</nav>\n" : "</ol>\n</nav>\n";

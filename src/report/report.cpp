@@ -43,6 +43,7 @@ class ReportWriter {
     fs::create_directories(folder_, fault);
     if (fault) throw FileError(fmt::format("cannot make the folder {}: {}", quoted_path(folder_), fault.message()));
     std::vector<ReportSection> sections;
+    sections.reserve(experiments.size());
     for (const ExperimentResults& experiment : experiments) sections.push_back(make_section(experiment));
     write_file("summary.json", summary_json(experiments));
     write_file("report.html", report_page(sections));

@@ -4,6 +4,7 @@
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/statistics.hpp"
+#include "report/titles.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +13,6 @@
 
 namespace ignd {
 namespace {
-
-const std::string& title_of(const ExperimentResults& experiment) {
-  return experiment.title.empty() ? experiment.name : experiment.title;
-}
-
-const std::string& title_of(const PanelResults& panel) { return panel.title.empty() ? panel.name : panel.title; }
 
 bool has_paper_column(const ExperimentResults& experiment) {
   if (experiment.preview) return false;
