@@ -1,3 +1,4 @@
+#include "rl/policy_iteration.hpp"
 #include "support.hpp"
 
 #include <atomic>
@@ -190,6 +191,23 @@ TEST(AllocationCounter, SeesWhatTheLibraryAllocates) {
   Trace<float> trace(*sparse);
   EXPECT_GE(allocations_of([&] { sparse->predict(data.x(0), trace); }), 1U);
   EXPECT_GE(allocations_of([&] { model->predict(Input<float>{Data<float>(false).values[0]}); }), 1U);
+}
+
+TEST(ControlAllocation, AnUpdateOfAPolicyTakesNoMemory) {
+  for (const auto sampling : {Sampling::episodes, Sampling::independent}) {
+    Transitions transitions(hold_actions(uav_system(), 0.1), {.sampling = sampling, .noise = 0.01}, 1);
+    const std::size_t size = transitions.features().size();
+    const auto step = make_semi_gradient(size, 0.9, find_optimizer("nlms"), Schedule::robbins_monro(1, 100));
+    const auto least_squares = make_rls_td(size, 0.9);
+    EXPECT_EQ(allocations_of([&] {
+                for (int i = 0; i < 100; ++i) {
+                  const Transition seen = transitions.next();
+                  step->update(seen);
+                  least_squares->update(seen);
+                }
+              }),
+              0U);
+  }
 }
 
 }  // namespace

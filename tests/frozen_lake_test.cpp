@@ -64,7 +64,7 @@ Distribution documented(const KnownMap& map, Cell from, int action, bool slipper
 
 Distribution listed(const FrozenLake& lake, std::uint32_t state, std::uint32_t action) {
   Distribution result;
-  for (const Transition& t : lake.transitions(state, action))
+  for (const LakeTransition& t : lake.transitions(state, action))
     result[{t.state, t.reward, t.terminated}] += t.probability;
   return result;
 }
@@ -136,7 +136,7 @@ double optimal_value(const FrozenLake& lake, double gamma, int sweeps = 20'000) 
       double best = 0;
       for (std::uint32_t action = 0; action < FrozenLake::action_count; ++action) {
         double sum = 0;
-        for (const Transition& t : lake.transitions(state, action)) {
+        for (const LakeTransition& t : lake.transitions(state, action)) {
           sum += t.probability * (t.reward + (t.terminated ? 0 : gamma * value[t.state]));
         }
         best = std::max(best, sum);
@@ -176,7 +176,7 @@ TEST(LakeWalk, DrawsTheListedTransitions) {
     double total = 0, listed_total = 0;
     for (const auto& [next, count] : counts) total += count;
     std::map<std::uint32_t, double> probability;
-    for (const Transition& t : lake.transitions(pair.first, pair.second)) probability[t.state] += t.probability;
+    for (const LakeTransition& t : lake.transitions(pair.first, pair.second)) probability[t.state] += t.probability;
     for (const auto& [next, p] : probability) {
       const double count = counts.contains(next) ? counts.at(next) : 0;
       EXPECT_NEAR(count, p * total, 5 * std::sqrt(total * p * (1 - p)) + 1e-6);

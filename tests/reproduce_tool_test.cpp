@@ -237,7 +237,7 @@ TEST_F(ReproduceTool, ListsWhatThereIs) {
   const Outcome outcome = run_tool({"reproduce", "--list"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(contains(outcome.out, "frozen-lake ")) << outcome.out;
-  EXPECT_TRUE(contains(outcome.out, "frozen-lake-studies ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "lqr ")) << outcome.out;
 }
 
 TEST_F(ReproduceTool, RefusesBadOptions) {

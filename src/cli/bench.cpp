@@ -5,7 +5,9 @@
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/peaks.hpp"
+#include "rl/policy_evaluation.hpp"
 #include "rl/q_learning.hpp"
+#include "rl/transitions.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -203,6 +205,29 @@ Timed time_lines() {
           static_cast<double>(sample_count * active_features)};
 }
 
+// A step of the system, its features and an update of the values of the policy a = 0.
+Timed time_control(const ContinuousSystem& system, const Optimizer& optimizer) {
+  auto transitions = std::make_shared<Transitions>(hold_actions(system, 0.1), TransitionOptions{}, 1);
+  const double rate = optimizer.rule == "gradient" ? 1e-6 : 1;
+  const std::shared_ptr<PolicyEvaluation> evaluation =
+      make_semi_gradient(transitions->features().size(), 0.9, optimizer, Schedule::constant(rate));
+  return {[transitions, evaluation] {
+            for (std::size_t i = 0; i < sample_count; ++i) {
+              if (!evaluation->update(transitions->next())) throw Error("a benchmark run ended early");
+            }
+          },
+          static_cast<double>(sample_count)};
+}
+
+Work control_work(const ContinuousSystem& system) {
+  const auto states = static_cast<double>(system.a.rows());
+  const auto actions = static_cast<double>(system.b.cols());
+  const double features = (states + actions) * (states + actions + 1) / 2;
+  // The reward, both values, the norm and the update; the products themselves; the system and the policy.
+  return {.multiply_adds = 5 * features + 2 * features + states * (states + 2 * actions),
+          .weight_bytes = features * sizeof(double)};
+}
+
 Work dense_work(const std::vector<std::size_t>& widths, std::size_t number_size, bool roots) {
   Work work;
   for (std::size_t l = 0; l < widths.size(); ++l) {
@@ -251,6 +276,11 @@ std::vector<Row> all_rows() {
   }
   for (const char* transform : {"momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamw"}) {
     add_network<float>(rows, paper, fmt::format("gauss-newton+{}", transform), {"gauss-newton", transform});
+  }
+  for (const char* name : {"sgd", "nlms"}) {
+    const Optimizer optimizer = find_optimizer(name);
+    rows.push_back({"lqr:uav", name, "double", control_work(uav_system()), time_control(uav_system(), optimizer)});
+    rows.push_back({"lqr:bdt", name, "double", control_work(bdt_system()), time_control(bdt_system(), optimizer)});
   }
   return rows;
 }

@@ -117,7 +117,7 @@ void FrozenLake::list_transitions(bool slippery) {
   first_.push_back(transitions_.size());
 }
 
-std::span<const Transition> FrozenLake::transitions(std::uint32_t state, std::uint32_t action) const {
+std::span<const LakeTransition> FrozenLake::transitions(std::uint32_t state, std::uint32_t action) const {
   if (state >= states()) throw InvalidArgument(fmt::format("the lake has no state {}; it has {}", state, states()));
   if (action >= action_count) {
     throw InvalidArgument(fmt::format("there is no action {}; 0 is left, 1 down, 2 right, 3 up", action));
@@ -135,7 +135,7 @@ std::uint32_t LakeWalk::reset() {
 Outcome LakeWalk::step(std::uint32_t action) {
   if (over_) throw InvalidArgument("no episode is under way; reset() begins one");
   const auto possible = lake_.transitions(state_, action);
-  const Transition& chosen = possible.size() == 1 ? possible[0] : possible[stream_.below(possible.size())];
+  const LakeTransition& chosen = possible.size() == 1 ? possible[0] : possible[stream_.below(possible.size())];
   state_ = chosen.state;
   const Outcome outcome{state_, chosen.reward, chosen.terminated, ++steps_ >= lake_.step_limit()};
   over_ = outcome.over();

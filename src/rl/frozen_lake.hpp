@@ -11,7 +11,7 @@
 namespace ignd {
 
 // One of the ways a step can end.
-struct Transition {
+struct LakeTransition {
   double probability = 0;
   std::uint32_t state = 0;
   double reward = 0;
@@ -42,7 +42,7 @@ class FrozenLake {
 
   // All equally likely. A state that ended the episode leads to itself, without reward. Throws InvalidArgument where
   // there is no such state or action.
-  std::span<const Transition> transitions(std::uint32_t state, std::uint32_t action) const;
+  std::span<const LakeTransition> transitions(std::uint32_t state, std::uint32_t action) const;
 
  private:
   void read_cells(std::string_view rows);
@@ -56,7 +56,7 @@ class FrozenLake {
   std::uint32_t rows_ = 0, columns_ = 0;
   std::uint32_t start_ = 0;
   std::uint64_t step_limit_ = 0;
-  std::vector<Transition> transitions_;
+  std::vector<LakeTransition> transitions_;
   std::vector<std::size_t> first_;  // of a state and action, and the end of all
 };
 

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "sweep/frozen_lake_task.hpp"
+#include "sweep/lqr_task.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ namespace ignd {
 namespace {
 
 const std::vector<const Task*>& tasks() {
-  static const std::vector<const Task*> all{&frozen_lake_task()};
+  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task()};
   return all;
 }
 

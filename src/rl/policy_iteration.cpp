@@ -1,0 +1,53 @@
+#include "rl/policy_iteration.hpp"
+
+#include <utility>
+
+#include <Eigen/Cholesky>
+
+namespace ignd {
+namespace {
+
+constexpr std::uint64_t most_growing_rejections = 3;
+
+}  // namespace
+
+std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states) {
+  const Eigen::Index actions = m.rows() - states;
+  if (!m.allFinite() || (-m).llt().info() != Eigen::Success) return std::nullopt;
+  Eigen::MatrixXd policy = -m.bottomRightCorner(actions, actions).ldlt().solve(m.bottomLeftCorner(actions, states));
+  if (!policy.allFinite()) return std::nullopt;
+  return policy;
+}
+
+PolicyIteration::PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy)
+    : transitions_(transitions), evaluation_(evaluation), policy_(std::move(policy)) {
+  transitions_.follow(policy_);
+}
+
+bool PolicyIteration::evaluate(std::uint64_t updates) {
+  for (std::uint64_t i = 0; i < updates; ++i) {
+    if (!evaluation_.update(transitions_.next())) return false;
+  }
+  return true;
+}
+
+bool PolicyIteration::improve() {
+  const Eigen::MatrixXd m = transitions_.features().matrix(evaluation_.weights());
+  if (!m.allFinite()) return false;
+  auto greedy = greedy_policy(m, policy_.cols());
+  if (!greedy) return reject(m.norm());
+  policy_ = std::move(*greedy);
+  growing_rejections_ = 0;
+  transitions_.follow(policy_);
+  evaluation_.begin_policy();
+  return true;
+}
+
+bool PolicyIteration::reject(double size) {
+  ++rejections_;
+  growing_rejections_ = growing_rejections_ > 0 && size <= rejected_size_ ? 1 : growing_rejections_ + 1;
+  rejected_size_ = size;
+  return growing_rejections_ < most_growing_rejections;
+}
+
+}  // namespace ignd

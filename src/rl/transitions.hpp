@@ -1,0 +1,90 @@
+#pragma once
+
+#include "ignd/aligned.hpp"
+#include "ignd/random.hpp"
+#include "rl/linear_system.hpp"
+#include "rl/quadratic_features.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// Standard normal numbers, made in pairs and ahead of time: half the work of Stream::normal.
+class Normals {
+ public:
+  Normals(std::uint64_t seed, std::string_view name) : stream_(seed, name) {}
+
+  double next() {
+    if (used_ == ready_.size()) refill();
+    return ready_[used_++];
+  }
+
+ private:
+  void refill();
+
+  Stream stream_;
+  std::array<double, 64> ready_{};
+  std::size_t used_ = 64;
+};
+
+enum class Sampling {
+  episodes,    // along the system's trajectories, with exploring actions
+  independent  // states and actions N(0, I), each by itself
+};
+
+struct TransitionOptions {
+  Sampling sampling = Sampling::episodes;
+  std::uint64_t episode_steps = 10;
+  // An episode starts at rho N(0, I) and adds rho N(0, I) to its actions, with log10(rho) uniform in this range.
+  double exploration_low = -0.5, exploration_high = 0.5;
+  double noise = 0;  // standard deviation of what is added to each state at each step
+};
+
+// What is seen in one step: the features of the state and the action, the reward, and the features of the next state
+// with the policy's action there. Valid until the next one.
+struct Transition {
+  std::span<const double> x;
+  double reward = 0;
+  std::span<const double> next_x;
+};
+
+// A linear system under a linear policy, for ever. Nothing is allocated by a step.
+class Transitions {
+ public:
+  // Under a = 0 to begin with. Throws InvalidArgument with every fault of the options.
+  Transitions(const LinearSystem& system, const TransitionOptions& options, std::uint64_t seed);
+
+  const QuadraticFeatures& features() const { return features_; }
+
+  // From here on a = K s, beginning with a new episode.
+  void follow(const Eigen::MatrixXd& policy);
+
+  Transition next();
+
+ private:
+  void begin_episode();
+  void draw_signals();
+  void move();
+  void act(AlignedVector<double>& signals) const;
+
+  TransitionOptions options_;
+  std::size_t states_, actions_;
+  QuadraticFeatures features_;
+  AlignedVector<double> dynamics_;  // by signal: what it adds to the next state
+  AlignedVector<double> policy_;    // by state: what it adds to the actions
+  std::vector<double> reward_;      // the weights with which the features give the reward
+  std::vector<std::uint32_t> every_signal_;
+  Stream scales_;
+  Normals draws_, noise_;
+
+  AlignedVector<double> here_, there_;  // states, then actions
+  AlignedVector<double> x_, next_x_;
+  double rho_ = 1;
+  std::uint64_t steps_left_ = 0;  // of the episode
+};
+
+}  // namespace ignd
