@@ -202,6 +202,9 @@ TEST(Transitions, RefuseOptionsThatCannotBe) {
   EXPECT_NE(refusal({.exploration_high = 1e9}).find("exploration"), std::string::npos);
   EXPECT_NE(refusal({.noise = -1}).find("noise"), std::string::npos);
   EXPECT_NE(refusal({.noise = nan}).find("noise"), std::string::npos);
+  Transitions transitions(uav(), {}, 1);
+  EXPECT_NE(message_of([&] { transitions.follow(MatrixXd::Zero(5, 3)); }).find("the policy is 5 x 3"),
+            std::string::npos);
 }
 
 TEST(SemiGradient, IsTheTextbookUpdate) {

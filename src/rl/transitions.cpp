@@ -9,6 +9,8 @@
 #include <numeric>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace ignd {
 namespace {
 
@@ -23,11 +25,11 @@ std::vector<std::string> faults(const TransitionOptions& options) {
   const double low = options.exploration_low;
   const double high = options.exploration_high;
   if (!(std::abs(low) <= 100 && std::abs(high) <= 100 && low <= high)) {
-    found.push_back("the range of exploration is from " + format_number(low) + " to " + format_number(high) +
-                    ", but must be increasing and within 100 decades");
+    found.push_back(fmt::format(
+        "the range of exploration is from {} to {}, but must be increasing and within 100 decades", low, high));
   }
   if (!(std::isfinite(options.noise) && options.noise >= 0)) {
-    found.push_back("the noise is " + format_number(options.noise) + ", but must be a finite number of at least 0");
+    found.push_back(fmt::format("the noise is {}, but must be a finite number of at least 0", options.noise));
   }
   return found;
 }
@@ -89,6 +91,11 @@ Transitions::Transitions(const LinearSystem& system, const TransitionOptions& op
 }
 
 void Transitions::follow(const Eigen::MatrixXd& policy) {
+  const auto has = [](Eigen::Index count, std::size_t expected) { return static_cast<std::size_t>(count) == expected; };
+  if (!has(policy.rows(), actions_) || !has(policy.cols(), states_)) {
+    throw InvalidArgument(fmt::format("the policy is {} x {}, but must be {} x {}: a row for each action",
+                                      policy.rows(), policy.cols(), actions_, states_));
+  }
   policy_ = padded_columns(policy, padded(actions_));
   steps_left_ = 0;
 }

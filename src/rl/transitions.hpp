@@ -60,7 +60,7 @@ class Transitions {
 
   const QuadraticFeatures& features() const { return features_; }
 
-  // From here on a = K s, beginning with a new episode.
+  // From here on a = K s, beginning with a new episode. Throws InvalidArgument for a K of another shape.
   void follow(const Eigen::MatrixXd& policy);
 
   Transition next();

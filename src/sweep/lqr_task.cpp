@@ -10,7 +10,6 @@
 #include "rl/transitions.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -178,10 +177,10 @@ class LqrTask final : public Task {
     const ContinuousSystem system = continuous_system(settings);
     const auto signals = static_cast<double>(system.a.rows() + system.b.cols());
     const double features = signals * (signals + 1) / 2;
-    const double noise = settings.number("noise") > 0 ? 2e-8 * signals : 0;
-    const double fit = settings.word("evaluation") == "rls-td" ? 5e-10 * features * features : 2e-9 * features;
+    const double noise = settings.number("noise") > 0 ? 1.3e-8 * signals : 0;
+    const double fit = settings.word("evaluation") == "rls-td" ? 4e-10 * features * features : 1.2e-9 * features;
     const double updates = static_cast<double>(settings.count("updates") * settings.count("improvements"));
-    return updates * (1.5e-7 + noise + fit);
+    return updates * (1.4e-7 + noise + fit);
   }
 
   RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override {
