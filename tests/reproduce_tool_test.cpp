@@ -233,6 +233,30 @@ TEST_F(ReproduceTool, ListsEveryFaultOfEveryFile) {
   EXPECT_FALSE(fs::exists(path("r")));
 }
 
+TEST_F(ReproduceTool, SaysWhenAnotherExperimentTakesItsName) {
+  auto arguments = command("r");
+  arguments.emplace_back("--quick");
+  EXPECT_FALSE(contains(run_tool(arguments).err, "takes its place"));
+  EXPECT_FALSE(contains(run_tool(arguments).err, "takes its place"));
+  arguments.insert(arguments.end(), {"--seeds", "1"});
+  EXPECT_TRUE(contains(run_tool(arguments).err, "takes its place in the report"));
+  EXPECT_EQ(count_runs("r"), 3U + 2U + 2U);
+}
+
+TEST_F(ReproduceTool, AnExperimentThatCannotBeReadIsLeftOut) {
+  auto arguments = command("r");
+  arguments.emplace_back("--quick");
+  ASSERT_EQ(run_tool(arguments).exit_code, 0);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(store_path(path("r")).c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "INSERT INTO experiment VALUES ('other', 'x = [', 0, 1, 'c', 0)", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const Outcome outcome = run_tool({"report", path("r")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(contains(outcome.err, "the experiment 'other' in ")) << outcome.err;
+  EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "Does it learn?"));
+}
+
 TEST_F(ReproduceTool, ListsWhatThereIs) {
   const Outcome outcome = run_tool({"reproduce", "--list"});
   EXPECT_EQ(outcome.exit_code, 0);

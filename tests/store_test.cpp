@@ -154,6 +154,22 @@ TEST(Store, RefusesANewerVersionAndLeavesItAlone) {
   }
 }
 
+TEST(Store, RefusesRunsThatMakeNoSense) {
+  for (const auto* sql : {"UPDATE run SET status = 'fine'", "UPDATE run SET x = x'0102030405'",
+                          "UPDATE run SET x = x''", "UPDATE run SET extras = 'early='"}) {
+    const ScratchFolder scratch;
+    {
+      Store store(scratch / "r", Store::Access::write);
+      StoredRun run;
+      run.result.x = run.result.y = {1, 2};
+      store.add(config_of(1), run);
+    }
+    change(store_path(scratch / "r"), sql);
+    const Store store(scratch / "r", Store::Access::read);
+    EXPECT_THROW(static_cast<void>(store.find(config_of(1))), FileError) << sql;
+  }
+}
+
 // Whatever bytes are changed, the answer is a result or one line, never a crash.
 TEST(Store, SurvivesDamage) {
   const ScratchFolder scratch;

@@ -17,19 +17,19 @@ using testing::ScratchFolder;
 
 const std::atomic<bool> never = false;
 
-Experiment experiment_of(const std::string& choose_by = "tuning-seeds") {
-  return parse_experiment(fmt::format(R"(
+Experiment experiment_of() {
+  return parse_experiment(R"(
 title = "t"
 question = "q"
 task = "frozen-lake"
 seeds = 3
 x-label = "episode"
-metric = {{ label = "return", better = "higher" }}
+metric = { label = "return", better = "higher" }
 [settings]
 episodes = 40
 [search]
 rates = [1e-8, 0.5, 1]
-choose-by = "{}"
+choose-by = "tuning-seeds"
 tuning-seeds = 2
 [[panel]]
 name = "p"
@@ -42,7 +42,6 @@ rate = 1
 name = "searched"
 optimizer = "sgd"
 )",
-                                      choose_by),
                           "test", {});
 }
 
@@ -197,6 +196,8 @@ TEST(Plan, NoRateIsChosenWhereNoneFinished) {
   ASSERT_EQ(results.warnings.size(), 1U);
   EXPECT_NE(results.warnings[0].find("failed at every rate"), std::string::npos);
   EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 6U);
+  EXPECT_EQ(results.planned, 3U + 6U);  // nothing can be made at a rate that is not there
+  EXPECT_EQ(searched(results).planned, 0U);
 }
 
 TEST(Plan, OfEqualRatesTheSmallestIsChosen) {
@@ -209,7 +210,8 @@ TEST(Plan, OfEqualRatesTheSmallestIsChosen) {
 
 TEST(Plan, ByValidationTheSearchIsWhatIsReported) {
   const ScratchFolder scratch;
-  const Experiment experiment = experiment_of("validation");
+  Experiment experiment = experiment_of();
+  experiment.search.by_validation = true;
   Store store(scratch / "r", Store::Access::write);
   fake_search(store, experiment, {{0.1, 0.2, 0.1}, {0.5, 0.6, 0.5}, {0.3, 0.7, 0.3}});
   const auto results = collect_results(experiment, store);

@@ -32,7 +32,7 @@ std::string geometric_cell(const Spread& logarithms) {
   const auto in_short = [](double logarithm) {
     const double value = std::pow(10.0, logarithm);
     if (!std::isfinite(value)) return std::string(not_available);
-    return without_zeros_in_exponent(fmt::format("{:.2g}", value));
+    return without_zeros_in_exponent(fmt::format("{:.3g}", value));
   };
   if (!logarithms.deviation) return in_short(*logarithms.mean);
   return in_short(*logarithms.mean) + " ×÷ " + in_short(*logarithms.deviation);

@@ -151,9 +151,16 @@ class LqrTask final : public Task {
  public:
   std::string name() const override { return "lqr"; }
   std::string meaning() const override {
-    return "policy iteration on a linear system with quadratic rewards; the metric is the error of the policy";
+    return "Policy iteration on a linear system with quadratic rewards. The score is the Frobenius distance of the "
+           "last "
+           "policy to the best one. A run has diverged where something is not finite, where three improvements in a "
+           "row "
+           "were rejected while the weights grew, or where the last one was rejected.";
   }
   std::span<const SettingKey> keys() const override { return lqr_keys(); }
+  std::vector<Column> columns() const override {
+    return {{"rejections", "improvements that were not accepted, since the learned values were no policy's"}};
+  }
 
   std::vector<std::string> faults(const Settings& settings) const override {
     std::vector<std::string> found = matrix_faults(settings);

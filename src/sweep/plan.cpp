@@ -96,7 +96,10 @@ MethodResults collect_method(const Experiment& experiment, const Method& method,
   results.paper_mean = method.paper_mean;
   results.paper_std = method.paper_std;
   choose_rate(experiment, method, store, results);
-  if (!results.rate) return results;
+  if (!results.rate) {
+    if (is_complete(results.search)) results.planned = 0;  // there is no rate to make them with
+    return results;
+  }
   for (const RunConfig& config : reported_runs(experiment, method, *results.rate)) {
     auto run = store.find(config);
     if (!run) continue;
@@ -105,6 +108,14 @@ MethodResults collect_method(const Experiment& experiment, const Method& method,
     results.runs.push_back({config.seed, std::move(run->result), run->seconds});
   }
   return results;
+}
+
+// Whether all rates are known, or known not to be.
+bool is_chosen(const ExperimentResults& results) {
+  return std::ranges::all_of(results.panels, [](const PanelResults& panel) {
+    return std::ranges::all_of(panel.methods,
+                               [](const MethodResults& method) { return method.rate || is_complete(method.search); });
+  });
 }
 
 void add_warnings(const Experiment& experiment, ExperimentResults& results) {
@@ -201,8 +212,9 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
     }
     results.panels.push_back(std::move(collected));
   }
-  results.planned = count_runs(experiment);
-  for (const RunConfig& config : runs_so_far(experiment, store)) {
+  const std::vector<RunConfig> runs = runs_so_far(experiment, store);
+  results.planned = is_chosen(results) ? runs.size() : count_runs(experiment);
+  for (const RunConfig& config : runs) {
     const auto run = store.find(config);
     if (!run) continue;
     ++results.done;

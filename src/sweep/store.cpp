@@ -55,16 +55,6 @@ class Connection {
 
   void open(int flags) { check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr)); }
 
-  void check(int code) const {
-    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) refuse(code);
-  }
-
-  void run(const char* sql) const { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
-
-  sqlite3* handle() const { return handle_; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
   [[noreturn]] void refuse(int code) const {
     const std::string where = quoted_path(path_);
     switch (code & 0xff) {
@@ -93,6 +83,16 @@ class Connection {
     }
   }
 
+  void check(int code) const {
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) refuse(code);
+  }
+
+  void run(const char* sql) const { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
   std::filesystem::path path_;
   sqlite3* handle_ = nullptr;
 };
@@ -145,6 +145,7 @@ class Statement {
   }
   std::vector<double> numbers(int column) const {
     const void* bytes = sqlite3_column_blob(handle_, column);
+    if (static_cast<std::size_t>(size(column)) % sizeof(double) != 0) connection_.check(SQLITE_CORRUPT);
     std::vector<double> values(static_cast<std::size_t>(size(column)) / sizeof(double));
     if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(double));
     return values;
@@ -198,24 +199,28 @@ std::string extras_text(const RunResult& result) {
   return text;
 }
 
-std::vector<std::pair<std::string, double>> parse_extras(std::string_view text) {
+std::vector<std::pair<std::string, double>> parse_extras(std::string_view text, const Connection& connection) {
   std::vector<std::pair<std::string, double>> extras;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
     const std::string_view line = text.substr(0, end);
     const std::size_t equals = std::min(line.find('='), line.size() - 1);
     const std::string_view number = line.substr(equals + 1);
-    extras.emplace_back(line.substr(0, equals), number == "nan" ? NAN : parse_number(number, "a stored number"));
+    try {
+      extras.emplace_back(line.substr(0, equals), number == "nan" ? NAN : parse_number(number, "a stored number"));
+    } catch (const InvalidArgument&) {
+      connection.check(SQLITE_CORRUPT);
+    }
     text.remove_prefix(end + 1);
   }
   return extras;
 }
 
-RunStatus parse_status(const std::string& text, const std::filesystem::path& path) {
+RunStatus parse_status(const std::string& text, const Connection& connection) {
   for (const RunStatus status : {RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}) {
     if (text == to_string(status)) return status;
   }
-  throw FileError(fmt::format("{} has a run of unknown status {}", quoted_path(path), in_quotes(text)));
+  connection.refuse(SQLITE_CORRUPT);
 }
 
 }  // namespace
@@ -304,13 +309,14 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
                   "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host "
                   "FROM run WHERE config = ?");
   if (!query.bind(config.text()).step()) return std::nullopt;
-  RunResult result{.status = parse_status(query.text(0), connection.path()),
+  RunResult result{.status = parse_status(query.text(0), connection),
                    .failed_at = query.count(1).value_or(0),
                    .score = query.number(2),
                    .validation = query.number(3),
                    .x = query.numbers(4),
                    .y = query.numbers(5),
-                   .extras = parse_extras(query.text(6))};
+                   .extras = parse_extras(query.text(6), connection)};
+  if (result.x.size() != result.y.size()) connection.check(SQLITE_CORRUPT);
   return StoredRun{std::move(result), query.number(7).value_or(0), query.text(8), query.text(9)};
 }
 
