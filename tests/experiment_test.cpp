@@ -199,6 +199,8 @@ TEST(Experiment, EveryFaultIsFound) {
       {"task = \"frozen-lake\"", ""},
       {"task = \"frozen-lake\"", "task = 3"},
       {"seeds = 20", "seeds = 2.5"},
+      {"seeds = 20", "seeds = 1000000000000"},
+      {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [[\"IGNDQ\", \"QL\", \"QL\"]]"},
       {"seeds = 20", "seeds = \"many\""},
       {"x-label = \"episode\"", "figure = \"yes\""},
       {"metric = { label = \"return\", better = \"higher\" }", ""},
@@ -218,6 +220,7 @@ TEST(Experiment, EveryFaultIsFound) {
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[1, 1]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[-1]"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[1, nan, 2]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[\"1\"]"},
       {"choose-by = \"tuning-seeds\"", "choose-by = \"test\""},
       {"choose-by = \"tuning-seeds\"", "choose-by = \"validation\""},  // which this task does not have

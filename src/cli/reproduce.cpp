@@ -12,8 +12,10 @@
 #include "sweep/sweep.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -29,8 +31,19 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/._-+=:,@").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string command_text(const ReproduceOptions& options, const std::string& name) {
-  std::string text = "ignd reproduce " + name;
+  std::string text = "ignd reproduce " + shell_word(name);
   if (options.quick) text += " --quick";
   if (options.seeds) text += fmt::format(" --seeds {}", *options.seeds);
   return text;
@@ -42,7 +55,7 @@ constexpr const char* preview_folder = "results-preview";
 // The same with the folder, wherever that has gone since.
 std::string command_in(const std::string& folder, const StoredExperiment& stored) {
   const bool is_default = folder == (stored.options.quick ? preview_folder : default_folder);
-  return is_default ? stored.command : stored.command + " --out " + folder;
+  return is_default ? stored.command : stored.command + " --out " + shell_word(folder);
 }
 
 int list_experiments(const std::vector<ExperimentFile>& files) {
@@ -122,7 +135,7 @@ class Reproduction {
   // First what can be named, the search among it; then the runs at the rates that it chose.
   void make_all_runs(const Experiment& experiment) {
     const auto start = Clock::now();
-    const std::uint64_t total = count_runs(experiment);
+    const std::uint64_t total = count_runs(experiment, &store_);
     std::uint64_t there = count_done(experiment);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
@@ -152,7 +165,7 @@ class Reproduction {
 
   int interrupted(const Experiment& experiment) const {
     print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there\n", count_done(experiment),
-                count_runs(experiment), experiment.name, quoted_path(folder_));
+                count_runs(experiment, &store_), experiment.name, quoted_path(folder_));
     return interrupted_code;
   }
 
@@ -162,13 +175,21 @@ class Reproduction {
   const StopSignal& stop_;
 };
 
+// Signals are caught while runs are made; a report is quick, and made again by another command.
+int make_missing_runs(const ReproduceOptions& options, const std::string& folder,
+                      const std::vector<ExperimentFile>& files) {
+  const StopSignal stop;
+  return Reproduction(options, stop, folder).run(files);
+}
+
 ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {
   ExperimentResults results = collect_results(parse_experiment(stored.file, stored.name, stored.options), store);
   results.command = command_in(folder, stored);
-  for (const std::string& warning : results.warnings) print_error("{}: {}\n", stored.name, warning);
+  for (const std::string& warning : results.warnings)
+    print_error("{}: {}\n", printable(stored.name), printable(warning, 500));
   if (results.done < results.planned) {
-    print_error("{}: {} of {} runs are missing; `{}` makes them\n", stored.name, results.planned - results.done,
-                results.planned, results.command);
+    print_error("{}: {} of {} runs are missing; `{}` makes them\n", printable(stored.name),
+                results.planned - results.done, results.planned, printable(results.command, 500));
   }
   return results;
 }
@@ -176,7 +197,6 @@ ExperimentResults collect(const StoredExperiment& stored, const Store& store, co
 }  // namespace
 
 int reproduce(const ReproduceOptions& options) {
-  const StopSignal stop;
   std::vector<std::string> faults;
   const auto files = read_experiments(options.names, {options.quick, options.seeds}, faults);
   if (!faults.empty()) {
@@ -185,7 +205,7 @@ int reproduce(const ReproduceOptions& options) {
   }
   if (options.list) return list_experiments(files);
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
-  const int code = Reproduction(options, stop, folder).run(files);
+  const int code = make_missing_runs(options, folder, files);
   return code == 0 ? make_report(folder) : code;
 }
 

@@ -52,7 +52,8 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
     case number:
       return node.is_number();
     case count:
-      return node.is_integer() && *node.value<std::int64_t>() >= 1;
+      return node.is_integer() && *node.value<std::int64_t>() >= 1 &&
+             *node.value<std::int64_t>() <= static_cast<std::int64_t>(most_seeds);
     case flag:
       return node.is_boolean();
     case texts:
@@ -67,6 +68,11 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
       return is_list_of(node, [](const toml::node& item) { return item.is_table(); });
   }
   return false;
+}
+
+bool has_method(const Panel& panel, const std::string& name) {
+  return std::any_of(panel.methods.begin(), panel.methods.end(),
+                     [&](const Method& method) { return method.name == name; });
 }
 
 std::string key_text(const toml::key& key) { return std::string(key.str()); }
@@ -104,7 +110,7 @@ class Reader {
         if (key.required) fault(given, "{} has no '{}' ({})", where, key.name, kind_name(key.kind));
       } else if (!is_of(*node, key.kind)) {
         fault(*node, "'{}' must be {}{}{}", key.name, key.kind == flag ? "" : "a ", kind_name(key.kind),
-              key.kind == count ? " of at least 1" : "");
+              key.kind == count ? fmt::format(" between 1 and {}", most_seeds) : "");
       }
     }
     for (const auto& [key, node] : given) {
@@ -123,7 +129,7 @@ class Reader {
   }
   static std::optional<std::uint64_t> count_of(const toml::table& from, std::string_view key) {
     const auto value = from[key].is_integer() ? from[key].value<std::int64_t>() : std::nullopt;
-    if (!value || *value < 1) return std::nullopt;
+    if (!value || *value < 1 || *value > static_cast<std::int64_t>(most_seeds)) return std::nullopt;
     return static_cast<std::uint64_t>(*value);
   }
   const toml::table* quick() const { return options_.quick ? file_["quick"].as_table() : nullptr; }
@@ -226,6 +232,8 @@ class Reader {
       if (item.is_number() && !(rate > 0 && std::isfinite(rate))) fault(item, "a rate must be a positive number");
       rates.push_back(rate);
     }
+    const auto unusable = [](double rate) { return !(rate > 0 && std::isfinite(rate)); };
+    if (std::any_of(rates.begin(), rates.end(), unusable)) return {};
     std::sort(rates.begin(), rates.end());
     if (list.empty()) fault(list, "'rates' is empty");
     if (std::adjacent_find(rates.begin(), rates.end()) != rates.end()) fault(list, "a rate is listed twice");
@@ -280,8 +288,7 @@ class Reader {
 
   void add_method(const toml::table& given, const toml::table& panel_table, Panel& panel) {
     Method method = read_method(given, panel_table);
-    const auto same = [&](const Method& other) { return other.name == method.name; };
-    if (std::any_of(panel.methods.begin(), panel.methods.end(), same)) {
+    if (has_method(panel, method.name)) {
       fault(given, "two methods of the panel {} are named {}", in_quotes(panel.name), in_quotes(method.name));
     }
     panel.methods.push_back(std::move(method));
@@ -444,6 +451,12 @@ class Reader {
         fault(*file_.get("compare"), "'compare' names {}, which is no method{}", in_quotes(name),
               suggestion(name, known));
       }
+      const bool met = std::any_of(made_.panels.begin(), made_.panels.end(), [&](const Panel& panel) {
+        return has_method(panel, pair.better) && has_method(panel, pair.worse);
+      });
+      if (met || !methods.contains(pair.better) || !methods.contains(pair.worse)) continue;
+      fault(*file_.get("compare"), "no panel has both {} and {} to compare", in_quotes(pair.better),
+            in_quotes(pair.worse));
     }
   }
 
