@@ -63,8 +63,8 @@ void change(const std::filesystem::path& file, const char* sql) {
 TEST(Store, GivesBackWhatWasPutIn) {
   const ScratchFolder scratch;
   Stream stream(1, "store");
-  std::vector<StoredRun> runs;
-  for (int k = 0; k < 50; ++k) runs.push_back(run_of(stream));
+  std::vector<StoredRun> runs(50);
+  for (StoredRun& run : runs) run = run_of(stream);
   const auto expect_all = [&](const Store& store) {
     for (std::size_t seed = 0; seed < runs.size(); ++seed) {
       EXPECT_TRUE(store.contains(config_of(seed)));

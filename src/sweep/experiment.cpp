@@ -138,7 +138,7 @@ class Reader {
                      const std::string& otherwise) {
     const toml::node* node = from.get(key);
     if (node == nullptr || !node->is_string()) return otherwise;
-    const std::string value = text_of(from, key);
+    std::string value = text_of(from, key);
     if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
     fault(*node, "'{}' is {}, but must be one of {}{}", key, in_quotes(value), join(allowed, ", "),
           suggestion(value, allowed));

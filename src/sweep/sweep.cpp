@@ -115,6 +115,7 @@ std::vector<const RunConfig*> missing_runs(const std::vector<RunConfig>& runs, c
   }
   std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<const RunConfig*> longest_first;
+  longest_first.reserve(missing.size());
   for (const auto& [cost, config] : missing) longest_first.push_back(config);
   return longest_first;
 }
