@@ -185,6 +185,7 @@ int make_missing_runs(const ReproduceOptions& options, const std::string& folder
 ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {
   ExperimentResults results = collect_results(parse_experiment(stored.file, stored.name, stored.options), store);
   results.command = command_in(folder, stored);
+  results.wall_seconds = stored.wall_seconds;
   for (const std::string& warning : results.warnings)
     print_error("{}: {}\n", printable(stored.name), printable(warning, 500));
   if (results.done < results.planned) {

@@ -132,6 +132,37 @@ void add_warnings(const Experiment& experiment, ExperimentResults& results) {
   }
 }
 
+struct Plan {
+  std::vector<RunConfig> runs;  // each once
+  std::uint64_t unknown = 0;    // so many more, at rates that are not chosen yet
+};
+
+Plan make_plan(const Experiment& experiment, const Store* store) {
+  Plan plan;
+  std::set<std::string> known;
+  const auto add = [&](std::vector<RunConfig> more) {
+    for (RunConfig& config : more) {
+      if (known.insert(config.text()).second) plan.runs.push_back(std::move(config));
+    }
+  };
+  for (const Panel& panel : experiment.panels) {
+    for (const Method& method : panel.methods) {
+      if (!method.rate) {
+        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
+      }
+      MethodResults results;
+      results.rate = method.rate;
+      if (store != nullptr) choose_rate(experiment, method, *store, results);
+      if (results.rate) {
+        add(reported_runs(experiment, method, *results.rate));
+      } else if (!experiment.search.by_validation && (store == nullptr || !is_complete(results.search))) {
+        plan.unknown += experiment.seeds;
+      }
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate) {
@@ -146,48 +177,12 @@ std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method&
 }
 
 std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store) {
-  std::vector<RunConfig> runs;
-  std::set<std::string> known;
-  const auto add = [&](std::vector<RunConfig> more) {
-    for (RunConfig& config : more) {
-      if (known.insert(config.text()).second) runs.push_back(std::move(config));
-    }
-  };
-  for (const Panel& panel : experiment.panels) {
-    for (const Method& method : panel.methods) {
-      if (!method.rate) {
-        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
-      }
-      MethodResults results;
-      choose_rate(experiment, method, store, results);
-      if (results.rate) add(reported_runs(experiment, method, *results.rate));
-    }
-  }
-  return runs;
+  return make_plan(experiment, &store).runs;
 }
 
 std::uint64_t count_runs(const Experiment& experiment, const Store* store) {
-  std::set<std::string> runs;
-  const auto add = [&](const std::vector<RunConfig>& more) {
-    for (const RunConfig& config : more) runs.insert(config.text());
-  };
-  std::uint64_t unknown = 0;  // at rates that are not chosen yet
-  for (const Panel& panel : experiment.panels) {
-    for (const Method& method : panel.methods) {
-      if (!method.rate) {
-        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
-      }
-      MethodResults results;
-      results.rate = method.rate;
-      if (store != nullptr) choose_rate(experiment, method, *store, results);
-      if (results.rate) {
-        add(reported_runs(experiment, method, *results.rate));
-      } else if (!experiment.search.by_validation && (store == nullptr || !is_complete(results.search))) {
-        unknown += experiment.seeds;
-      }
-    }
-  }
-  return runs.size() + unknown;
+  const Plan plan = make_plan(experiment, store);
+  return plan.runs.size() + plan.unknown;
 }
 
 ExperimentResults collect_results(const Experiment& experiment, const Store& store) {
@@ -212,8 +207,9 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
     }
     results.panels.push_back(std::move(collected));
   }
-  results.planned = count_runs(experiment, &store);
-  for (const RunConfig& config : runs_so_far(experiment, store)) {
+  const Plan plan = make_plan(experiment, &store);
+  results.planned = plan.runs.size() + plan.unknown;
+  for (const RunConfig& config : plan.runs) {
     const auto run = store.find(config);
     if (!run) continue;
     ++results.done;
@@ -223,11 +219,6 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
   }
   results.versions.assign(versions.begin(), versions.end());
   results.hosts.assign(hosts.begin(), hosts.end());
-  for (const StoredExperiment& stored : store.experiments()) {
-    if (stored.name != experiment.name) continue;
-    results.command = stored.command;
-    results.wall_seconds = stored.wall_seconds;
-  }
   add_warnings(experiment, results);
   return results;
 }
