@@ -1,5 +1,6 @@
 #include "rl/linear_system.hpp"
 
+#include "random_matrix.hpp"
 #include "support.hpp"
 
 #include <limits>
@@ -13,12 +14,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-MatrixXd random_matrix(Stream& stream, Index rows, Index columns, double scale = 1) {
-  MatrixXd matrix(rows, columns);
-  for (double& element : matrix.reshaped()) element = scale * stream.normal();
-  return matrix;
-}
 
 ContinuousSystem random_system(Stream& stream, Index states, Index actions) {
   const MatrixXd q = random_matrix(stream, states, states);

@@ -1,5 +1,6 @@
 #include "rl/policy_iteration.hpp"
 
+#include "random_matrix.hpp"
 #include "rl/riccati.hpp"
 #include "support.hpp"
 
@@ -19,12 +20,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-MatrixXd random_matrix(Stream& stream, Index rows, Index columns, double scale = 1) {
-  MatrixXd matrix(rows, columns);
-  for (double& element : matrix.reshaped()) element = scale * stream.normal();
-  return matrix;
-}
 
 LinearSystem uav() { return hold_actions(uav_system(), 0.1); }
 

@@ -1,5 +1,6 @@
 #include "rl/riccati.hpp"
 
+#include "random_matrix.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -14,12 +15,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-MatrixXd random_matrix(Stream& stream, Index rows, Index columns) {
-  MatrixXd matrix(rows, columns);
-  for (double& element : matrix.reshaped()) element = stream.normal();
-  return matrix;
-}
 
 // A sampled system whose largest eigenvalue has the given size.
 LinearSystem random_system(Stream& stream, double radius) {

@@ -6,6 +6,9 @@
 
 namespace ignd::cli {
 
+// What a shell reports of a program that Ctrl-C ended.
+inline constexpr int interrupted_code = 130;
+
 // While one of these lives, Ctrl-C, SIGTERM, a terminal that closes and an output that nobody reads any more set a
 // flag, so that long work can end in good order. A second Ctrl-C or SIGTERM ends the program at once. What the program
 // was started to ignore (nohup) stays ignored.

@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* default_optimizer = "adam";
 constexpr std::uint64_t race_samples = 20'000;
-constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
 
 using Clock = std::chrono::steady_clock;
 

@@ -29,7 +29,6 @@ namespace ignd::cli {
 namespace {
 
 constexpr int failure = 1;
-constexpr int interrupted_code = 130;  // what a shell reports of a program that Ctrl-C ended
 
 using Clock = std::chrono::steady_clock;
 
