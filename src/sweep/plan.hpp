@@ -23,8 +23,8 @@ std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& st
 // of its runs will be those that are reported cannot. Without a store, no search has begun.
 std::uint64_t count_runs(const Experiment& experiment, const Store* store = nullptr);
 
-// What the store has of an experiment's runs, with the rates chosen as far as they can be. How it was asked for, and how
-// long that took, is for the caller to say.
+// What the store has of an experiment's runs, with the rates chosen as far as they can be. How it was asked for, and
+// how long that took, is for the caller to say.
 ExperimentResults collect_results(const Experiment& experiment, const Store& store);
 
 }  // namespace ignd
