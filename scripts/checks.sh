@@ -35,12 +35,14 @@ sources() {
   done
 }
 
-# Reads names of files, looks at those that the build compiles, and says only what clang-tidy objects to.
+# Reads names of files, looks at those that the build compiles, and says only what clang-tidy objects to. No header is
+# read before its time here: what a file does not include, it does not see.
 tidy() {
   local known
-  known=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",*$|\1|p" build/release/compile_commands.json)
-  [[ -n $known ]] || fail "build/release/compile_commands.json names no file of this project"
+  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=NOTICE
+  known=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",*$|\1|p" build/tidy/compile_commands.json)
+  [[ -n $known ]] || fail "build/tidy/compile_commands.json names no file of this project"
   # shellcheck disable=SC2016 # expanded by the inner shell
   (grep -xF "$known" || true) | xargs -r -P "$(nproc)" -n 1 bash -c \
-    'out=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
+    'out=$(clang-tidy -p build/tidy --quiet "$1" 2>&1) || { printf "%s\n" "$out"; exit 1; }' tidy
 }
