@@ -41,12 +41,11 @@ double Stream::uniform(double low, double high) {
 }
 
 std::uint64_t Stream::below(std::uint64_t bound) {
-  // The last, incomplete run of `bound` numbers is drawn again.
-  const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   while (true) {
     const std::uint64_t high = bits32();
     const std::uint64_t bits = high << 32 | bits32();
-    if (bits < limit) return bits % bound;
+    // The last, incomplete run of `bound` numbers is drawn again; most draws are far from it, and need no division.
+    if (bits <= UINT64_MAX - bound || bits < UINT64_MAX - UINT64_MAX % bound) return bits % bound;
   }
 }
 

@@ -1,9 +1,12 @@
 #include "rl/q_learning.hpp"
 
 #include "ignd/error.hpp"
+#include "ignd/transform.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,24 +28,32 @@ std::vector<double> checked_scales(std::vector<double> scales, std::size_t expec
   return scales;
 }
 
+// One feature is active at a time, so that a sparse model has one weight to look at in a step. It brings weights that
+// drift up to date only when it reads them; values are read at any time, and then every weight has to move at once.
+std::unique_ptr<Model<double>> linear_model(std::size_t features, const Optimizer& optimizer) {
+  if (make_transform<double>(optimizer.transform)->drifts()) return std::make_unique<Linear<double>>(features, false);
+  return std::make_unique<HashedLinear<double>>(static_cast<unsigned>(std::bit_width(features - 1)), false);
+}
+
 }  // namespace
 
 ActionValues::ActionValues(std::vector<double> scales, double initial, const Optimizer& optimizer, double rate)
     : scales_(std::move(scales)),
       features_(scales_.size()),
-      model_(scales_.size(), false),
-      trainer_(model_, {.optimizer = optimizer, .schedule = Schedule::constant(rate)}) {
+      model_(linear_model(scales_.size(), optimizer)),
+      sparse_(!model_->row_tables().empty()),
+      trainer_(*model_, {.optimizer = optimizer, .schedule = Schedule::constant(rate)}) {
   const auto usable = [](double scale) { return std::isfinite(scale) && scale != 0; };
   if (!std::all_of(scales_.begin(), scales_.end(), usable)) {
     throw InvalidArgument("a feature's scale must be a finite number other than 0");
   }
-  std::transform(scales_.begin(), scales_.end(), model_.parameters().begin(),
+  std::transform(scales_.begin(), scales_.end(), model_->parameters().begin(),
                  [&](double scale) { return initial / scale; });
 }
 
 double ActionValues::value(std::uint32_t state, std::uint32_t action) const {
   const std::size_t feature = feature_of(state, action);
-  return scales_[feature] * model_.parameters()[feature];
+  return scales_[feature] * model_->parameters()[feature];
 }
 
 double ActionValues::best_value(std::uint32_t state) const {
@@ -63,9 +74,10 @@ BestActions ActionValues::best_actions(std::uint32_t state, double tolerance) co
 
 bool ActionValues::learn(std::uint32_t state, std::uint32_t action, double target) {
   if (!std::isfinite(target)) return false;
-  const std::size_t feature = feature_of(state, action);
+  const auto feature = static_cast<std::uint32_t>(feature_of(state, action));
   features_[feature] = scales_[feature];
-  const StepInfo info = trainer_.step({.x = {features_}, .y = target});
+  const Input<double> x = sparse_ ? Input<double>{{&scales_[feature], 1}, {&feature, 1}} : Input<double>{features_};
+  const StepInfo info = trainer_.step({.x = x, .y = target});
   features_[feature] = 0;
   return info.status == StepStatus::learned && std::isfinite(value(state, action));
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace ignd {
@@ -38,7 +39,8 @@ class ActionValues {
  private:
   std::vector<double> scales_;
   std::vector<double> features_;  // of the step under way; all zero between steps
-  Linear<double> model_;
+  std::unique_ptr<Model<double>> model_;
+  bool sparse_;  // whether the model is told the active feature, and not all of them
   Trainer<double> trainer_;
 };
 
