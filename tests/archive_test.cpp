@@ -201,7 +201,7 @@ TEST(Archive, GarbageIsRefusedOrReadAndNothingElse) {
       refusal(folder / kind);
     }
     for (unsigned seed = 0; seed < 100; ++seed) {
-      write_text(folder / kind, noise(seed * 17, seed));
+      write_text(folder / kind, noise(std::size_t{17} * seed, seed));
       EXPECT_NE(refusal(folder / kind), "") << kind << " " << seed;
     }
     write_text(folder / kind, "<html>Not found</html>");

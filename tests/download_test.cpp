@@ -60,7 +60,7 @@ class Download : public ::testing::Test {
       EXPECT_FALSE(fs::exists(part()));
       return "";
     } catch (const FileError& fault) {
-      const std::string message = fault.what();
+      std::string message = fault.what();
       EXPECT_EQ(message.find('\n'), std::string::npos) << message;
       EXPECT_NE(message, "");
       return message;

@@ -78,7 +78,7 @@ class Archive {
       la_int64_t offset = 0;
       const int code = archive_read_data_block(reader_.get(), &block, &size, &offset);
       if (code == ARCHIVE_EOF) break;
-      check(code);
+      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // a wrong length or sum is only a warning there
       const auto begin = static_cast<std::uint64_t>(offset);
       // A hole in a sparse file is read as zeros.
       hold_to(begin > limits_.member ? begin : begin + size);
