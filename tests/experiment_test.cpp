@@ -130,6 +130,10 @@ TEST(Experiment, RatesOfARangeAreEvenlySpacedPowersOfTen) {
   EXPECT_EQ(rates.back(), 1);
   const auto coarse = parse_experiment(good, "test", {.quick = true, .seeds = {}}).search.rates;
   EXPECT_EQ(coarse, (std::vector<double>{1e-3, 1e-2, 1e-1, 1}));
+  const auto odd = replaced(good, "to = 1,", "to = 0.5,");
+  EXPECT_EQ(parse_experiment(odd, "test", {}).search.rates.back(), 0.5);
+  const auto single = replaced(good, "to = 1,", "to = 1e-3,");
+  EXPECT_EQ(parse_experiment(single, "test", {}).search.rates, std::vector<double>{1e-3});
   const auto listed = replaced(good, "{ from = 1e-3, to = 1, per-decade = 2 }", "[0.5, 0.125, 3]");
   EXPECT_EQ(parse_experiment(listed, "test", {}).search.rates, (std::vector<double>{0.125, 0.5, 3}));
 }
@@ -146,8 +150,9 @@ TEST(Experiment, AQuickOneIsAPreviewWithFewerSeeds) {
 TEST(Experiment, CountsEveryRunOnce) {
   // 20 of the given rate; 7 rates x 4 tuning seeds, then 20 at the one that is chosen.
   EXPECT_EQ(count_runs(parse_experiment(good, "test", {})), 20U + 28U + 20U);
-  const auto by_validation = replaced(good, "choose-by = \"tuning-seeds\"", "choose-by = \"validation\"");
-  EXPECT_EQ(count_runs(parse_experiment(by_validation, "test", {})), 20U + 7U * 20U);
+  Experiment by_validation = parse_experiment(good, "test", {});
+  by_validation.search.by_validation = true;
+  EXPECT_EQ(count_runs(by_validation), 20U + 7U * 20U);
 }
 
 TEST(Experiment, TuningSeedsAreNotThoseThatAreReported) {
@@ -182,12 +187,20 @@ TEST(Experiment, AllFaultsAreListedWithTheirLines) {
   for (const auto& fault : faults) EXPECT_TRUE(fault.starts_with("line ")) << fault;
 }
 
+TEST(Experiment, WhatIsWrongForAllMethodsIsSaidOnceWhereItStands) {
+  const auto faults = faults_of(replaced(good, "gamma = 0.9 ", "map = \"SFF/FF\" "));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_TRUE(contains(faults[0], "row 2 of the map has 2 letters")) << faults[0];
+}
+
 TEST(Experiment, EveryFaultIsFound) {
   const std::vector<std::pair<std::string, std::string>> changes{
       {"task = \"frozen-lake\"", "task = \"frozen-leak\""},
       {"task = \"frozen-lake\"", ""},
       {"task = \"frozen-lake\"", "task = 3"},
       {"seeds = 20", "seeds = 2.5"},
+      {"seeds = 20", "seeds = 1000000000000"},
+      {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [[\"IGNDQ\", \"QL\", \"QL\"]]"},
       {"seeds = 20", "seeds = \"many\""},
       {"x-label = \"episode\"", "figure = \"yes\""},
       {"metric = { label = \"return\", better = \"higher\" }", ""},
@@ -207,9 +220,12 @@ TEST(Experiment, EveryFaultIsFound) {
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[1, 1]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[-1]"},
+      {"{ from = 1e-3, to = 1, per-decade = 2 }", "[1, nan, 2]"},
       {"{ from = 1e-3, to = 1, per-decade = 2 }", "[\"1\"]"},
       {"choose-by = \"tuning-seeds\"", "choose-by = \"test\""},
+      {"choose-by = \"tuning-seeds\"", "choose-by = \"validation\""},  // which this task does not have
       {"tuning-seeds = 4", ""},
+      {"columns = [\"early\"]", "columns = [\"erly\"]"},
       {"name = \"first\"", "name = \"The First\""},
       {"name = \"first\"", "name = \"../first\""},
       {"rate = 0.5", "rate = -1"},

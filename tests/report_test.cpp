@@ -252,6 +252,17 @@ TEST(Report, JsonHasTheNumbers) {
   }
 }
 
+TEST(Report, TheSameDigitsOfAnotherSizeAreNotTheSame) {
+  ExperimentResults experiment;
+  experiment.metric = {"error", false, true};
+  const MethodResults small = method_with("small", {scored_run(5.1e-15), scored_run(5.3e-15)});
+  const MethodResults large = method_with("large", {scored_run(5.1e-4), scored_run(5.3e-4)});
+  experiment.panels = {{"p", "P", "", {small, large}}};
+  const std::string markdown = markdown_tables(experiment);
+  EXPECT_TRUE(contains(markdown, "| small | 0.1 | **(5.20 ± 0.14)e-15** |")) << markdown;
+  EXPECT_TRUE(contains(markdown, "| large | 0.1 | (5.20 ± 0.14)e-4 |")) << markdown;
+}
+
 TEST(Report, TablesInMarkdownAndLatex) {
   ExperimentResults experiment;
   experiment.name = experiment.title = "t";

@@ -25,7 +25,10 @@ using testing::run_tool;
 // Read with SQLite alone: what is in a store is not for the store to say.
 class Database {
  public:
-  explicit Database(const fs::path& file) { sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READONLY, nullptr); }
+  explicit Database(const fs::path& file) {
+    sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READONLY, nullptr);
+    sqlite3_busy_timeout(handle_, 10'000);
+  }
   ~Database() { sqlite3_close(handle_); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -95,8 +98,11 @@ class ReproduceTool : public ::testing::Test {
   std::size_t count_runs(const char* out) const {
     return Database(store_path(path(out))).ask("SELECT 1 FROM run").size();
   }
-  void wait_for_runs(const char* out, std::size_t count) const {
-    while (count_runs(out) < count) sched_yield();
+  void wait_for_runs(const Process& process, const char* out, std::size_t count) const {
+    while (count_runs(out) < count) {
+      ASSERT_FALSE(process.has_ended()) << "the program ended before it made " << count << " runs";
+      sched_yield();
+    }
   }
 
   // Everything but times and hosts.
@@ -142,7 +148,7 @@ TEST_F(ReproduceTool, KilledAtAnyMomentItGoesOnToTheSameStore) {
     std::size_t there = 0;
     for (int kill = 0; kill < 4 && there < all_runs; ++kill) {
       const auto process = start(out.c_str());
-      wait_for_runs(out.c_str(), std::min(there + 1 + stream.below(100), all_runs));
+      wait_for_runs(*process, out.c_str(), std::min(there + 1 + stream.below(100), all_runs));
       process->signal(SIGKILL);
       EXPECT_EQ(process->finish().exit_code, -SIGKILL);
       const std::size_t now = count_runs(out.c_str());
@@ -158,7 +164,7 @@ TEST_F(ReproduceTool, StopsInGoodOrderAndSaysHowToGoOn) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::size_t there = fs::exists(path("r")) ? count_runs("r") : 0;
     const auto process = start("r");
-    wait_for_runs("r", there + 3);
+    wait_for_runs(*process, "r", there + 3);
     process->signal(signal);
     const Outcome outcome = process->finish();
     EXPECT_EQ(outcome.exit_code, 130);
@@ -172,7 +178,7 @@ TEST_F(ReproduceTool, StopsInGoodOrderAndSaysHowToGoOn) {
 
 TEST_F(ReproduceTool, ASecondProgramIsRefused) {
   const auto first = start("r");
-  wait_for_runs("r", 1);
+  wait_for_runs(*first, "r", 1);
   const Outcome second = run_tool(command("r"));
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_TRUE(contains(second.err, "another ignd is working in the folder")) << second.err;
@@ -182,7 +188,7 @@ TEST_F(ReproduceTool, ASecondProgramIsRefused) {
 
 TEST_F(ReproduceTool, ReportsOnWhatIsThere) {
   const auto process = start("r");
-  wait_for_runs("r", 605);
+  wait_for_runs(*process, "r", 605);
   process->signal(SIGKILL);
   process->finish();
   const std::size_t there = count_runs("r");
@@ -231,6 +237,30 @@ TEST_F(ReproduceTool, ListsEveryFaultOfEveryFile) {
     EXPECT_TRUE(contains(outcome.err, part)) << part << " is not in\n" << outcome.err;
   }
   EXPECT_FALSE(fs::exists(path("r")));
+}
+
+TEST_F(ReproduceTool, SaysWhenAnotherExperimentTakesItsName) {
+  auto arguments = command("r");
+  arguments.emplace_back("--quick");
+  EXPECT_FALSE(contains(run_tool(arguments).err, "takes its place"));
+  EXPECT_FALSE(contains(run_tool(arguments).err, "takes its place"));
+  arguments.insert(arguments.end(), {"--seeds", "1"});
+  EXPECT_TRUE(contains(run_tool(arguments).err, "takes its place in the report"));
+  EXPECT_EQ(count_runs("r"), 3U + 2U + 2U);
+}
+
+TEST_F(ReproduceTool, AnExperimentThatCannotBeReadIsLeftOut) {
+  auto arguments = command("r");
+  arguments.emplace_back("--quick");
+  ASSERT_EQ(run_tool(arguments).exit_code, 0);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(store_path(path("r")).c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "INSERT INTO experiment VALUES ('other', 'x = [', 0, 1, 'c', 0)", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const Outcome outcome = run_tool({"report", path("r")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(contains(outcome.err, "the experiment 'other' in ")) << outcome.err;
+  EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "Does it learn?"));
 }
 
 TEST_F(ReproduceTool, ListsWhatThereIs) {

@@ -79,6 +79,11 @@ class Process {
 
   void signal(int number) const { ::kill(pid_, number); }
 
+  bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+  }
+
   // To its end.
   Outcome finish() {
     char buffer[4096];

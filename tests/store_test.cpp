@@ -5,6 +5,7 @@
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 
@@ -62,8 +63,8 @@ void change(const std::filesystem::path& file, const char* sql) {
 TEST(Store, GivesBackWhatWasPutIn) {
   const ScratchFolder scratch;
   Stream stream(1, "store");
-  std::vector<StoredRun> runs;
-  for (int k = 0; k < 50; ++k) runs.push_back(run_of(stream));
+  std::vector<StoredRun> runs(50);
+  for (StoredRun& run : runs) run = run_of(stream);
   const auto expect_all = [&](const Store& store) {
     for (std::size_t seed = 0; seed < runs.size(); ++seed) {
       EXPECT_TRUE(store.contains(config_of(seed)));
@@ -84,6 +85,20 @@ TEST(Store, GivesBackWhatWasPutIn) {
   }
   expect_all(Store(scratch / "deep/er", Store::Access::read));
   expect_all(Store(scratch / "deep/er", Store::Access::write));
+}
+
+TEST(Store, KeepsNumbersThatAreNone) {
+  const ScratchFolder scratch;
+  Store store(scratch / "r", Store::Access::write);
+  StoredRun run;
+  run.result.extras = {{"a", std::numeric_limits<double>::quiet_NaN()}, {"b", -infinity}};
+  run.result.extras.emplace_back("c", -std::numeric_limits<double>::quiet_NaN());
+  store.add(config_of(1), run);
+  const auto extras = store.find(config_of(1))->result.extras;
+  ASSERT_EQ(extras.size(), 3U);
+  EXPECT_TRUE(std::isnan(extras[0].second));
+  EXPECT_EQ(extras[1].second, -infinity);
+  EXPECT_TRUE(std::isnan(extras[2].second));
 }
 
 TEST(Store, KeepsExperimentsInOrder) {
@@ -140,17 +155,38 @@ TEST(Store, RefusesWhatIsNoStore) {
 
   std::filesystem::remove(file);
   change(file, "CREATE TABLE people (name TEXT)");
+  const std::string before = testing::content_of(file);
   for (const auto access : {Store::Access::read, Store::Access::write}) {
     EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is a database, but no store of results"));
   }
+  EXPECT_EQ(testing::content_of(file), before);
 }
 
 TEST(Store, RefusesANewerVersionAndLeavesItAlone) {
   const ScratchFolder scratch;
   { const Store store(scratch / "r", Store::Access::write); }
   change(store_path(scratch / "r"), "PRAGMA user_version = 2");
+  const std::string before = testing::content_of(store_path(scratch / "r"));
   for (const auto access : {Store::Access::read, Store::Access::write}) {
     EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 2"));
+  }
+  EXPECT_EQ(testing::content_of(store_path(scratch / "r")), before);
+}
+
+TEST(Store, RefusesRunsThatMakeNoSense) {
+  for (const auto* sql :
+       {"UPDATE run SET status = 'fine'", "UPDATE run SET x = x'0102030405'", "UPDATE run SET x = x''",
+        "UPDATE run SET extras = 'early='", "UPDATE run SET extras = 'early'"}) {
+    const ScratchFolder scratch;
+    {
+      Store store(scratch / "r", Store::Access::write);
+      StoredRun run;
+      run.result.x = run.result.y = {1, 2};
+      store.add(config_of(1), run);
+    }
+    change(store_path(scratch / "r"), sql);
+    const Store store(scratch / "r", Store::Access::read);
+    EXPECT_THROW(static_cast<void>(store.find(config_of(1))), FileError) << sql;
   }
 }
 
@@ -176,7 +212,7 @@ TEST(Store, SurvivesDamage) {
       const Store store(scratch / "r", trial % 2 == 0 ? Store::Access::read : Store::Access::write);
       for (std::uint64_t seed = 0; seed < 40; ++seed) static_cast<void>(store.find(config_of(seed)));
       static_cast<void>(store.experiments());
-    } catch (const Error& fault) {
+    } catch (const FileError& fault) {
       ++refused;
       EXPECT_FALSE(contains(fault.what(), "\n")) << fault.what();
     }

@@ -17,19 +17,19 @@ using testing::ScratchFolder;
 
 const std::atomic<bool> never = false;
 
-Experiment experiment_of(const std::string& choose_by = "tuning-seeds") {
-  return parse_experiment(fmt::format(R"(
+Experiment experiment_of() {
+  return parse_experiment(R"(
 title = "t"
 question = "q"
 task = "frozen-lake"
 seeds = 3
 x-label = "episode"
-metric = {{ label = "return", better = "higher" }}
+metric = { label = "return", better = "higher" }
 [settings]
 episodes = 40
 [search]
 rates = [1e-8, 0.5, 1]
-choose-by = "{}"
+choose-by = "tuning-seeds"
 tuning-seeds = 2
 [[panel]]
 name = "p"
@@ -42,7 +42,6 @@ rate = 1
 name = "searched"
 optimizer = "sgd"
 )",
-                                      choose_by),
                           "test", {});
 }
 
@@ -99,7 +98,8 @@ TEST(Sweep, MakesOnlyWhatIsMissing) {
 
 TEST(Sweep, StopsInGoodOrder) {
   const ScratchFolder scratch;
-  const Experiment experiment = experiment_of();
+  Experiment experiment = experiment_of();
+  experiment.seeds = 500;
   Store store(scratch / "r", Store::Access::write);
   const auto runs = runs_so_far(experiment, store);
   std::atomic<bool> stop = false;
@@ -109,6 +109,7 @@ TEST(Sweep, StopsInGoodOrder) {
     if (done == 3) stop = true;
   });
   EXPECT_GE(done, 3U);
+  EXPECT_LT(done, runs.size());
   std::uint64_t stored = 0;
   for (const RunConfig& config : runs) stored += store.contains(config) ? 1 : 0;
   EXPECT_EQ(stored, done);
@@ -125,6 +126,7 @@ TEST(Sweep, PassesOnWhatARunThrowsAndKeepsTheOthers) {
   runs.resize(3);
   runs[1].optimizer.rule = "no such rule";
   EXPECT_THROW(make_runs(runs, store, 1, never, [](const SweepProgress&) {}), InvalidArgument);
+  EXPECT_TRUE(store.contains(runs[0]));
   EXPECT_FALSE(store.contains(runs[1]));
 }
 
@@ -197,6 +199,8 @@ TEST(Plan, NoRateIsChosenWhereNoneFinished) {
   ASSERT_EQ(results.warnings.size(), 1U);
   EXPECT_NE(results.warnings[0].find("failed at every rate"), std::string::npos);
   EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 6U);
+  EXPECT_EQ(results.planned, 3U + 6U);  // nothing can be made at a rate that is not there
+  EXPECT_EQ(searched(results).planned, 0U);
 }
 
 TEST(Plan, OfEqualRatesTheSmallestIsChosen) {
@@ -209,7 +213,8 @@ TEST(Plan, OfEqualRatesTheSmallestIsChosen) {
 
 TEST(Plan, ByValidationTheSearchIsWhatIsReported) {
   const ScratchFolder scratch;
-  const Experiment experiment = experiment_of("validation");
+  Experiment experiment = experiment_of();
+  experiment.search.by_validation = true;
   Store store(scratch / "r", Store::Access::write);
   fake_search(store, experiment, {{0.1, 0.2, 0.1}, {0.5, 0.6, 0.5}, {0.3, 0.7, 0.3}});
   const auto results = collect_results(experiment, store);
@@ -224,11 +229,47 @@ TEST(Plan, OnALogScaleRatesAreJudgedByLogarithms) {
   Experiment experiment = experiment_of();
   experiment.metric = {"error", false, true};
   Store store(scratch / "r", Store::Access::write);
-  // The second has the smaller mean, the third the smaller geometric mean; nothing at all has one too.
+  // The second has the smaller mean, the third the smaller geometric mean.
   fake_search(store, experiment, {{10, 10}, {0.4, 0.5}, {1, 1e-6}});
   const auto results = collect_results(experiment, store);
   EXPECT_EQ(searched(results).rate, 1);
   EXPECT_NEAR(searched(results).search[2].mean.value(), 1e-3, 1e-12);
+}
+
+TEST(Plan, OnALogScaleNothingAtAllIsNoWinner) {
+  const ScratchFolder scratch;
+  Experiment experiment = experiment_of();
+  experiment.metric = {"error", false, true};
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{10, 10}, {0.4, 0.5}, {1, 0}});
+  EXPECT_EQ(searched(collect_results(experiment, store)).rate, 0.5);
+}
+
+// A method of given rate and a searched one may ask for the same runs.
+TEST(Plan, SharedRunsAreCountedOnce) {
+  for (const double given : {1e-8, 0.5}) {
+    const ScratchFolder scratch;
+    Experiment experiment = experiment_of();
+    experiment.panels[0].methods[0].optimizer = experiment.panels[0].methods[1].optimizer;
+    experiment.panels[0].methods[0].rate = given;
+    Store store(scratch / "r", Store::Access::write);
+    fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.3, 0.7}});  // chooses 0.5
+    for (const RunConfig& config : runs_so_far(experiment, store)) {
+      if (!store.contains(config)) store.add(config, {});
+    }
+    const auto results = collect_results(experiment, store);
+    EXPECT_EQ(results.planned, given == 0.5 ? 9U : 12U);
+    EXPECT_EQ(results.done, results.planned);
+  }
+}
+
+TEST(Plan, VersionsOfTheSearchCount) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.3, 0.7}});
+  store.add(reported_runs(experiment, experiment.panels[0].methods[0], 1)[0], {{}, 0, "2", "h"});
+  EXPECT_EQ(collect_results(experiment, store).versions, (std::vector<std::string>{"1", "2"}));
 }
 
 TEST(Plan, WarnsOfSeveralVersions) {

@@ -33,6 +33,9 @@ class StepRule {
   // gradient: where that vanishes they would multiply the l2 term without bound.
   virtual bool allows_l2() const { return false; }
 
+  // Whether it looks at the loss's minimum; that is not asked for where nobody does.
+  virtual bool uses_minimum() const { return true; }
+
   virtual std::string spec() const = 0;
 };
 

@@ -132,6 +132,8 @@ class Trainer {
   Model<T>& model_;
   TrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
+  bool uses_minimum_ = false;
+  double curvature_floor_ = 0;
   Trace<T> trace_;
   std::unique_ptr<Metric<T>> metric_;  // none: the identity
   std::unique_ptr<Updater<T>> updater_;

@@ -43,7 +43,8 @@ const CLI::Validator is_share(
 
 void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {
   CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
-  command->add_option("names", options.names, "Experiments, or paths of experiment files; all that come with ignd if none");
+  command->add_option("names", options.names,
+                      "Experiments, or paths of experiment files; all that come with ignd if none");
   command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
   command->add_option("--seeds", options.seeds, "Runs per line, instead of the file's")->check(CLI::Range(1, 1000000));
   command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")

@@ -19,4 +19,11 @@ struct WeightedStep {
 WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
                            double alpha, double weight);
 
+// The same, at once for what almost every sample is.
+inline WeightedStep weighted_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
+                                  double alpha, double weight) {
+  if (weight == 1 && first.l2 == 0) return {rule.coefficient(first), 0};
+  return repeated_step(loss, rule, y, f, first, alpha, weight);
+}
+
 }  // namespace ignd

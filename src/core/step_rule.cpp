@@ -21,6 +21,7 @@ class Gradient final : public StepRule {
  public:
   double scale(const StepInput& /*in*/) const override { return 1; }
   bool allows_l2() const override { return true; }
+  bool uses_minimum() const override { return false; }
   std::string spec() const override { return "gradient"; }
 };
 
@@ -61,6 +62,7 @@ class GaussNewton final : public StepRule {
     return reciprocal_or_zero(curvature * in.s + eps_lm_ + in.l2);
   }
   bool allows_l2() const override { return true; }
+  bool uses_minimum() const override { return false; }
   std::string spec() const override {
     return fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c_ ? format_number(*eps_c_) : "auto", eps_lm_);
   }

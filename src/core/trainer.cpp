@@ -118,6 +118,8 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   }
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
 
+  uses_minimum_ = rule_->uses_minimum();
+  curvature_floor_ = options_.loss->curvature_floor();
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   updater_->mark_waiting(trace_.j);
   if (options_.metric != MetricKind::identity) {
@@ -191,8 +193,8 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
 
   const Loss& loss = *options_.loss;
   StepInput input{.loss = loss.at(sample.y, info.prediction),
-                  .minimum = loss.minimum(sample.y),
-                  .curvature_floor = loss.curvature_floor(),
+                  .minimum = uses_minimum_ ? loss.minimum(sample.y) : 0,
+                  .curvature_floor = curvature_floor_,
                   .l2 = options_.l2};
   const StepStatus status = descend(sample, input, info);
   info.loss = input.loss;  // only now: a copy right away would have to wait for the numbers to reach the cache
@@ -212,7 +214,7 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
   info.sensitivity = input.s = known ? trace_.squared_norm : inner_product(trace_.j, direction);
   if (!std::isfinite(input.s)) return StepStatus::sensitivity_not_finite;
 
-  const WeightedStep step = repeated_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
+  const WeightedStep step = weighted_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
   info.coefficient = step.coefficient;
   const bool usable = std::isfinite(static_cast<T>(step.coefficient)) && std::isfinite(static_cast<T>(step.decay)) &&
                       std::isfinite(static_cast<T>(info.rate)) &&

@@ -103,8 +103,8 @@ double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
   select_rows(x, trace);
   const auto& rows = std::get<Rows<T>>(trace.j[0]);
   trace.about_to_read(0, rows.index);
-  const auto sums = kernels::table<T>().gather_dot(this->parameters().data(), rows.index.data(), rows.rows.data(),
-                                                   rows.index.size());
+  const auto sums =
+      kernels::table<T>().gather_dot(this->parameters().data(), rows.index.data(), rows.rows.data(), rows.index.size());
   trace.squared_norm = sums.squares;
   return sums.dot;
 }

@@ -32,7 +32,7 @@ std::string geometric_cell(const Spread& logarithms) {
   const auto in_short = [](double logarithm) {
     const double value = std::pow(10.0, logarithm);
     if (!std::isfinite(value)) return std::string(not_available);
-    return without_zeros_in_exponent(fmt::format("{:.2g}", value));
+    return without_zeros_in_exponent(fmt::format("{:.3g}", value));
   };
   if (!logarithms.deviation) return in_short(*logarithms.mean);
   return in_short(*logarithms.mean) + " ×÷ " + in_short(*logarithms.deviation);
@@ -90,7 +90,12 @@ ResultRow result_row(const ExperimentResults& experiment, const MethodResults& m
   return row;
 }
 
-std::string mean_part(const std::string& cell) { return cell.substr(0, cell.find(" ± ")); }
+// "0.21" of "0.21 ± 0.01", and "(5.17)e-15" of "(5.17 ± 0.21)e-15".
+std::string mean_part(const std::string& cell) {
+  const std::size_t end = cell.find(" ± ");
+  const std::size_t power = cell.find(')');
+  return cell.substr(0, end) + (power == std::string::npos ? "" : cell.substr(power));
+}
 
 void mark_best(ResultTable& table, const std::vector<std::optional<double>>& means, bool higher_is_better) {
   std::size_t best = means.size();

@@ -55,6 +55,8 @@ std::string summary_json(const std::vector<ExperimentResults>& experiments) {
     list.push_back({{"name", experiment.name},
                     {"title", experiment.title},
                     {"preview", experiment.preview},
+                    {"metric", experiment.metric.label},
+                    {"better", experiment.metric.higher_is_better ? "higher" : "lower"},
                     {"planned", experiment.planned},
                     {"done", experiment.done},
                     {"wall_seconds", number(experiment.wall_seconds)},

@@ -12,6 +12,19 @@
 #include <set>
 
 #include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+[[noreturn]] void refuse_syntax() { throw InvalidArgument("line 1: the file is no TOML that can be read"); }
+
+}  // namespace
+}  // namespace ignd
+
+// There are files that make version 3.3 of the parser fail its own assertions, and without them it relies on what they
+// say. Here a failed one is a fault of the file.
+#undef NDEBUG
+#define TOML_ASSERT(expression) ((expression) ? void() : ignd::refuse_syntax())
 #include <toml++/toml.h>
 
 namespace ignd {
@@ -22,6 +35,10 @@ using enum FileKey::Kind;
 bool is_list_of(const toml::node& node, bool (*holds)(const toml::node&)) {
   const auto* list = node.as_array();
   return list != nullptr && std::all_of(list->begin(), list->end(), holds);
+}
+
+bool is_finite_number(const toml::node& node) {
+  return node.is_number() && std::isfinite(node.value<double>().value_or(0));
 }
 
 bool is_pair(const toml::node& node) {
@@ -35,7 +52,8 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
     case number:
       return node.is_number();
     case count:
-      return node.is_integer() && *node.value<std::int64_t>() >= 1;
+      return node.is_integer() && *node.value<std::int64_t>() >= 1 &&
+             *node.value<std::int64_t>() <= static_cast<std::int64_t>(most_seeds);
     case flag:
       return node.is_boolean();
     case texts:
@@ -52,6 +70,11 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
   return false;
 }
 
+bool has_method(const Panel& panel, const std::string& name) {
+  return std::any_of(panel.methods.begin(), panel.methods.end(),
+                     [&](const Method& method) { return method.name == name; });
+}
+
 std::string key_text(const toml::key& key) { return std::string(key.str()); }
 
 // Reads a file of which nothing is known to be right, and keeps all that is wrong with it.
@@ -63,7 +86,7 @@ class Reader {
     read_head();
     read_search();
     read_panels();
-    check_names();
+    check_comparisons();
   }
 
   const std::vector<std::string>& faults() const { return faults_; }
@@ -86,7 +109,8 @@ class Reader {
       if (node == nullptr) {
         if (key.required) fault(given, "{} has no '{}' ({})", where, key.name, kind_name(key.kind));
       } else if (!is_of(*node, key.kind)) {
-        fault(*node, "'{}' must be a {}{}", key.name, kind_name(key.kind), key.kind == count ? " of at least 1" : "");
+        fault(*node, "'{}' must be {}{}{}", key.name, key.kind == flag ? "" : "a ", kind_name(key.kind),
+              key.kind == count ? fmt::format(" between 1 and {}", most_seeds) : "");
       }
     }
     for (const auto& [key, node] : given) {
@@ -105,7 +129,7 @@ class Reader {
   }
   static std::optional<std::uint64_t> count_of(const toml::table& from, std::string_view key) {
     const auto value = from[key].is_integer() ? from[key].value<std::int64_t>() : std::nullopt;
-    if (!value || *value < 1) return std::nullopt;
+    if (!value || *value < 1 || *value > static_cast<std::int64_t>(most_seeds)) return std::nullopt;
     return static_cast<std::uint64_t>(*value);
   }
   const toml::table* quick() const { return options_.quick ? file_["quick"].as_table() : nullptr; }
@@ -114,7 +138,7 @@ class Reader {
                      const std::string& otherwise) {
     const toml::node* node = from.get(key);
     if (node == nullptr || !node->is_string()) return otherwise;
-    const std::string value = text_of(from, key);
+    std::string value = text_of(from, key);
     if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
     fault(*node, "'{}' is {}, but must be one of {}{}", key, in_quotes(value), join(allowed, ", "),
           suggestion(value, allowed));
@@ -149,7 +173,7 @@ class Reader {
       made_.metric.log_scale = choice(*metric, "scale", {"linear", "log"}, "linear") == "log";
     }
     if (const auto* columns = file_["columns"].as_array()) {
-      for (const auto& column : *columns) made_.columns.push_back(column.value<std::string>().value_or(""));
+      for (const auto& column : *columns) read_column(column);
     }
     if (const auto* compare = file_["compare"].as_array()) {
       for (const auto& pair : *compare) {
@@ -165,11 +189,25 @@ class Reader {
     }
   }
 
+  void read_column(const toml::node& node) {
+    made_.columns.push_back(node.value<std::string>().value_or(""));
+    if (task_ == nullptr || !node.is_string()) return;
+    std::vector<std::string> known;
+    for (const Task::Column& column : task_->columns()) known.push_back(column.name);
+    const std::string& name = made_.columns.back();
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    fault(node, "runs of the task '{}' have no number {}{}", task_->name(), in_quotes(name), suggestion(name, known));
+  }
+
   void read_search() {
     const auto* search = file_["search"].as_table();
     if (search == nullptr) return;
     check_keys(*search, "search", "'search'");
     made_.search.by_validation = choice(*search, "choose-by", {"tuning-seeds", "validation"}, "") == "validation";
+    if (made_.search.by_validation && task_ != nullptr && !task_->validates()) {
+      fault(*search->get("choose-by"), "runs of the task '{}' have no validation score; choose by tuning-seeds",
+            task_->name());
+    }
     if (!made_.search.by_validation) {
       const auto seeds = count_of(*search, "tuning-seeds");
       if (!seeds && !search->contains("tuning-seeds")) {
@@ -194,6 +232,8 @@ class Reader {
       if (item.is_number() && !(rate > 0 && std::isfinite(rate))) fault(item, "a rate must be a positive number");
       rates.push_back(rate);
     }
+    const auto unusable = [](double rate) { return !(rate > 0 && std::isfinite(rate)); };
+    if (std::any_of(rates.begin(), rates.end(), unusable)) return {};
     std::sort(rates.begin(), rates.end());
     if (list.empty()) fault(list, "'rates' is empty");
     if (std::adjacent_find(rates.begin(), rates.end()) != rates.end()) fault(list, "a rate is listed twice");
@@ -210,11 +250,14 @@ class Reader {
       fault(range, "'rates' must run from a positive number to a larger one, with at most 100 per decade");
       return {};
     }
-    const auto steps = static_cast<double>(per_decade);
+    const auto in_four_digits = [](double rate) { return parse_number(fmt::format("{:.3e}", rate), "rate"); };
     std::vector<double> rates;
-    for (double k = std::round(std::log10(from) * steps); k <= std::round(std::log10(to) * steps); ++k) {
-      rates.push_back(parse_number(fmt::format("{:.3e}", std::pow(10, k / steps)), "rate"));
+    for (double k = 0;; ++k) {
+      const double rate = in_four_digits(from * std::pow(10, k / static_cast<double>(per_decade)));
+      if (rate >= in_four_digits(to)) break;
+      rates.push_back(rate);
     }
+    rates.push_back(in_four_digits(to));
     return rates;
   }
 
@@ -233,13 +276,22 @@ class Reader {
       }
       if (const auto* methods = (*given)["method"].as_array()) {
         for (const auto& item : *methods) {
-          if (const auto* method = item.as_table()) panel.methods.push_back(read_method(*method, *given));
+          if (const auto* method = item.as_table()) add_method(*method, *given, panel);
         }
         if (methods->empty()) fault(*methods, "a panel has no method");
       }
+      if (!panel_names_.insert(panel.name).second) fault(*given, "two panels are named {}", in_quotes(panel.name));
       made_.panels.push_back(std::move(panel));
     }
     if (panels->empty()) fault(*panels, "there is no panel");
+  }
+
+  void add_method(const toml::table& given, const toml::table& panel_table, Panel& panel) {
+    Method method = read_method(given, panel_table);
+    if (has_method(panel, method.name)) {
+      fault(given, "two methods of the panel {} are named {}", in_quotes(panel.name), in_quotes(method.name));
+    }
+    panel.methods.push_back(std::move(method));
   }
 
   Method read_method(const toml::table& given, const toml::table& panel) {
@@ -303,7 +355,12 @@ class Reader {
     }
     Settings settings(std::move(values));
     if (faults_.size() > before || !all_good(layers)) return settings;
-    for (const std::string& unfit : task_->faults(settings)) fault(where, "{}", unfit);
+    // What is wrong with a layer is wrong with every method under it, and said once.
+    const toml::table* deepest = &where;
+    for (const toml::table* layer : layers) deepest = layer != nullptr ? layer : deepest;
+    for (const std::string& unfit : task_->faults(settings)) {
+      if (unfit_.insert(unfit).second) fault(*deepest, "{}", unfit);
+    }
     return settings;
   }
 
@@ -335,11 +392,10 @@ class Reader {
     const bool fits = (key.kind == Kind::number && node.is_number()) ||
                       (key.kind == Kind::count && node.is_integer()) || (key.kind == Kind::flag && node.is_boolean()) ||
                       (key.kind == Kind::word && node.is_string()) ||
-                      (key.kind == Kind::matrix && is_list_of(node, [](const toml::node& row) {
-                         return is_list_of(row, [](const toml::node& item) { return item.is_number(); });
-                       }));
+                      (key.kind == Kind::matrix &&
+                       is_list_of(node, [](const toml::node& row) { return is_list_of(row, is_finite_number); }));
     if (!fits) {
-      fault(node, "the setting '{}' must be a {}", key.name, kind_name(key.kind));
+      fault(node, "the setting '{}' must be {}{}", key.name, key.kind == Kind::flag ? "" : "a ", kind_name(key.kind));
     } else if (key.kind == Kind::number || key.kind == Kind::count) {
       const double value = node.value<double>().value_or(0);
       if (value >= key.low && value <= key.high) return;
@@ -383,17 +439,10 @@ class Reader {
     return "[" + join(rows, ",") + "]";
   }
 
-  void check_names() {
-    std::set<std::string> panels;
+  void check_comparisons() {
     std::set<std::string> methods;
     for (const Panel& panel : made_.panels) {
-      if (!panels.insert(panel.name).second) fault(file_, "two panels are named {}", in_quotes(panel.name));
-      std::set<std::string> here;
-      for (const Method& method : panel.methods) {
-        methods.insert(method.name);
-        if (here.insert(method.name).second) continue;
-        fault(file_, "two methods of the panel {} are named {}", in_quotes(panel.name), in_quotes(method.name));
-      }
+      for (const Method& method : panel.methods) methods.insert(method.name);
     }
     const std::vector<std::string> known(methods.begin(), methods.end());
     for (const Comparison& pair : made_.comparisons) {
@@ -402,6 +451,12 @@ class Reader {
         fault(*file_.get("compare"), "'compare' names {}, which is no method{}", in_quotes(name),
               suggestion(name, known));
       }
+      const bool met = std::any_of(made_.panels.begin(), made_.panels.end(), [&](const Panel& panel) {
+        return has_method(panel, pair.better) && has_method(panel, pair.worse);
+      });
+      if (met || !methods.contains(pair.better) || !methods.contains(pair.worse)) continue;
+      fault(*file_.get("compare"), "no panel has both {} and {} to compare", in_quotes(pair.better),
+            in_quotes(pair.worse));
     }
   }
 
@@ -411,6 +466,7 @@ class Reader {
   Experiment made_;
   std::vector<std::string> faults_;
   std::set<const toml::table*> checked_, bad_;
+  std::set<std::string> unfit_, panel_names_;
 };
 
 }  // namespace

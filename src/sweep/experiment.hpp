@@ -25,6 +25,9 @@ struct Panel {
   std::vector<Method> methods;
 };
 
+// What an experiment may have at the most: the seeds that rates are tuned on come far behind.
+inline constexpr std::uint64_t most_seeds = 1'000'000;
+
 // How a learning rate is chosen: by the mean validation score over the experiment's own seeds, or by the mean score
 // over seeds that nothing else uses. Never by what is reported.
 struct Search {

@@ -31,10 +31,11 @@ const std::vector<FileKey>& file_keys() {
       {"metric", "scale", text, false,
        "\"linear\" (default), or \"log\": the axis is logarithmic, rates are chosen and methods compared by "
        "logarithms"},
-      {"search", "rates", rates, true, "a list of rates, or `{ from = 1e-6, to = 1, per-decade = 2 }`"},
+      {"search", "rates", rates, true,
+       "a list of rates, or `{ from = 1e-6, to = 1, per-decade = 2 }`, which includes both ends"},
       {"search", "choose-by", text, true,
        "\"tuning-seeds\": the mean score over seeds of their own; \"validation\": the mean validation score over the "
-       "experiment's seeds"},
+       "experiment's seeds, for tasks that have one"},
       {"search", "tuning-seeds", count, false, "how many, where the rate is chosen by them"},
       {"search.rates", "from", number, true, "the smallest rate"},
       {"search.rates", "to", number, true, "the largest rate"},
@@ -131,12 +132,15 @@ std::string describe_experiment_keys() {
   }
   for (const std::string& name : task_names()) {
     const Task& task = find_task(name);
-    text += fmt::format("\n### Settings of the task `{}`\n\n{}\n\n| setting | default | value | |\n|---|---|---|---|\n",
-                        name, task.meaning());
+    text += fmt::format("\n### The task `{}`\n\n{}\n\n| setting | default | value | |\n|---|---|---|---|\n", name,
+                        task.meaning());
     for (const SettingKey& key : task.keys()) {
       text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.otherwise.empty() ? "none" : key.otherwise,
                           allowed_values(key), key.meaning);
     }
+    if (!task.columns().empty()) text += "\n| column | |\n|---|---|\n";
+    for (const Task::Column& column : task.columns())
+      text += fmt::format("| `{}` | {} |\n", column.name, column.meaning);
   }
   return text;
 }

@@ -37,8 +37,15 @@ void add_curve(RunResult& result, std::span<const double> returns, std::uint64_t
 class FrozenLakeTask final : public Task {
  public:
   std::string name() const override { return "frozen-lake"; }
-  std::string meaning() const override { return "Q-learning on FrozenLake, with features of given scales"; }
+  std::string meaning() const override {
+    return "Q-learning on FrozenLake, with features of given scales. The score is the mean return over the last tenth "
+           "of "
+           "the episodes; a run whose values are not finite has diverged, and its return is 0 from there on.";
+  }
   std::span<const SettingKey> keys() const override;
+  std::vector<Column> columns() const override {
+    return {{"early", "mean return over the first half of the episodes"}};
+  }
   std::vector<std::string> faults(const Settings& settings) const override;
   double cost(const RunConfig& config) const override;
   RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override;

@@ -2,6 +2,7 @@
 
 #include "ignd/version.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <fmt/format.h>

@@ -22,7 +22,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Kind = SettingKey::Kind;
 
-constexpr std::uint64_t updates_between_looks = 2000;  // at whether to stop: a few milliseconds at the most
+constexpr double seconds_between_looks = 0.005;  // at whether to stop
 
 SettingKey number(const char* name, const char* otherwise, double low, double high, const char* meaning) {
   return {name, Kind::number, otherwise, low, high, {}, meaning};
@@ -137,10 +137,11 @@ std::unique_ptr<PolicyEvaluation> make_evaluation(const RunConfig& config, std::
 }
 
 // As many updates as one improvement takes. False where the run has diverged.
-bool evaluate(PolicyIteration& iteration, std::uint64_t updates, const std::atomic<bool>& stop) {
+bool evaluate(PolicyIteration& iteration, std::uint64_t updates, double update_seconds, const std::atomic<bool>& stop) {
+  const auto between_looks = static_cast<std::uint64_t>(1 + seconds_between_looks / update_seconds);
   while (updates > 0) {
     if (stop) throw RunStopped();
-    const std::uint64_t some = std::min(updates, updates_between_looks);
+    const std::uint64_t some = std::min(updates, between_looks);
     if (!iteration.evaluate(some)) return false;
     updates -= some;
   }
@@ -151,9 +152,16 @@ class LqrTask final : public Task {
  public:
   std::string name() const override { return "lqr"; }
   std::string meaning() const override {
-    return "policy iteration on a linear system with quadratic rewards; the metric is the error of the policy";
+    return "Policy iteration on a linear system with quadratic rewards. The score is the Frobenius distance of the "
+           "last "
+           "policy to the best one. A run has diverged where something is not finite, where three improvements in a "
+           "row "
+           "were rejected while the weights grew, or where the last one was rejected.";
   }
   std::span<const SettingKey> keys() const override { return lqr_keys(); }
+  std::vector<Column> columns() const override {
+    return {{"rejections", "improvements that were not accepted, since the learned values were no policy's"}};
+  }
 
   std::vector<std::string> faults(const Settings& settings) const override {
     std::vector<std::string> found = matrix_faults(settings);
@@ -174,13 +182,16 @@ class LqrTask final : public Task {
 
   double cost(const RunConfig& config) const override {
     const Settings& settings = config.settings;
+    return update_seconds(settings) * static_cast<double>(settings.count("updates") * settings.count("improvements"));
+  }
+
+  static double update_seconds(const Settings& settings) {
     const ContinuousSystem system = continuous_system(settings);
     const auto signals = static_cast<double>(system.a.rows() + system.b.cols());
     const double features = signals * (signals + 1) / 2;
     const double noise = settings.number("noise") > 0 ? 1.3e-8 * signals : 0;
     const double fit = settings.word("evaluation") == "rls-td" ? 4e-10 * features * features : 1.2e-9 * features;
-    const double updates = static_cast<double>(settings.count("updates") * settings.count("improvements"));
-    return updates * (1.4e-7 + noise + fit);
+    return 1.4e-7 + noise + fit;
   }
 
   RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override {
@@ -199,7 +210,8 @@ class LqrTask final : public Task {
     record(0);
     const std::uint64_t improvements = settings.count("improvements");
     for (std::uint64_t i = 1; i <= improvements && result.status == RunStatus::finished; ++i) {
-      bool healthy = evaluate(iteration, settings.count("updates"), stop) && iteration.improve();
+      bool healthy =
+          evaluate(iteration, settings.count("updates"), update_seconds(settings), stop) && iteration.improve();
       if (healthy) record(i);
       if (i == improvements) healthy = healthy && !iteration.last_was_rejected();
       if (healthy) continue;

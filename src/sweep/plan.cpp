@@ -24,12 +24,12 @@ std::vector<RunConfig> seeded_runs(const Experiment& experiment, const Method& m
   return runs;
 }
 
-// What a rate is judged by: smaller is better.
+// What a rate is judged by; none for a run that failed, or has no logarithm where those are what counts.
 std::optional<double> judged(const Experiment& experiment, const RunResult& result) {
   const auto value = experiment.search.by_validation ? result.validation : result.score;
   if (result.status != RunStatus::finished || !value || !std::isfinite(*value)) return std::nullopt;
-  constexpr double smallest = 1e-300;  // an error of nothing at all is no reason to have no logarithm
-  return experiment.metric.log_scale ? std::log10(std::max(*value, smallest)) : *value;
+  if (!experiment.metric.log_scale) return value;
+  return *value > 0 ? std::optional(std::log10(*value)) : std::nullopt;
 }
 
 RateResult judge_rate(const Experiment& experiment, const Method& method, double rate, const Store& store) {
@@ -86,8 +86,7 @@ void choose_rate(const Experiment& experiment, const Method& method, const Store
   results.at_edge = results.search.size() > 1 && (best == &results.search.front() || best == &results.search.back());
 }
 
-MethodResults collect_method(const Experiment& experiment, const Method& method, const Store& store,
-                             std::set<std::string>& versions, std::set<std::string>& hosts) {
+MethodResults collect_method(const Experiment& experiment, const Method& method, const Store& store) {
   MethodResults results;
   results.name = method.name;
   results.rule = method.optimizer.rule;
@@ -96,12 +95,13 @@ MethodResults collect_method(const Experiment& experiment, const Method& method,
   results.paper_mean = method.paper_mean;
   results.paper_std = method.paper_std;
   choose_rate(experiment, method, store, results);
-  if (!results.rate) return results;
+  if (!results.rate) {
+    if (is_complete(results.search)) results.planned = 0;  // there is no rate to make them with
+    return results;
+  }
   for (const RunConfig& config : reported_runs(experiment, method, *results.rate)) {
     auto run = store.find(config);
     if (!run) continue;
-    versions.insert(run->version);
-    hosts.insert(run->host);
     results.runs.push_back({config.seed, std::move(run->result), run->seconds});
   }
   return results;
@@ -111,6 +111,11 @@ void add_warnings(const Experiment& experiment, ExperimentResults& results) {
   if (results.versions.size() > 1) {
     results.warnings.push_back(
         fmt::format("the runs were made with several versions of the program: {}", join(results.versions, ", ")));
+  }
+  if (results.hosts.size() > 1) {
+    results.warnings.push_back(
+        fmt::format("the runs were made on several kinds of machines, whose last digits may differ: {}",
+                    join(results.hosts, "; ")));
   }
   for (const PanelResults& panel : results.panels) {
     for (const MethodResults& method : panel.methods) {
@@ -161,22 +166,28 @@ std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& st
   return runs;
 }
 
-std::uint64_t count_runs(const Experiment& experiment) {
+std::uint64_t count_runs(const Experiment& experiment, const Store* store) {
   std::set<std::string> runs;
+  const auto add = [&](const std::vector<RunConfig>& more) {
+    for (const RunConfig& config : more) runs.insert(config.text());
+  };
+  std::uint64_t unknown = 0;  // at rates that are not chosen yet
   for (const Panel& panel : experiment.panels) {
     for (const Method& method : panel.methods) {
       if (!method.rate) {
-        for (const double rate : experiment.search.rates) {
-          for (const RunConfig& config : search_runs(experiment, method, rate)) runs.insert(config.text());
-        }
+        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
       }
-      if (!method.rate && experiment.search.by_validation) continue;  // those of the search are the reported ones
-      // Which rate it will be does not change how many there are.
-      const double rate = method.rate.value_or(experiment.search.rates.front());
-      for (const RunConfig& config : reported_runs(experiment, method, rate)) runs.insert(config.text());
+      MethodResults results;
+      results.rate = method.rate;
+      if (store != nullptr) choose_rate(experiment, method, *store, results);
+      if (results.rate) {
+        add(reported_runs(experiment, method, *results.rate));
+      } else if (!experiment.search.by_validation && (store == nullptr || !is_complete(results.search))) {
+        unknown += experiment.seeds;
+      }
     }
   }
-  return runs.size();
+  return runs.size() + unknown;
 }
 
 ExperimentResults collect_results(const Experiment& experiment, const Store& store) {
@@ -197,16 +208,18 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
   for (const Panel& panel : experiment.panels) {
     PanelResults collected{panel.name, panel.title, panel.note, {}};
     for (const Method& method : panel.methods) {
-      collected.methods.push_back(collect_method(experiment, method, store, versions, hosts));
+      collected.methods.push_back(collect_method(experiment, method, store));
     }
     results.panels.push_back(std::move(collected));
   }
-  results.planned = count_runs(experiment);
+  results.planned = count_runs(experiment, &store);
   for (const RunConfig& config : runs_so_far(experiment, store)) {
     const auto run = store.find(config);
     if (!run) continue;
     ++results.done;
     results.run_seconds += run->seconds;
+    versions.insert(run->version);
+    hosts.insert(run->host);
   }
   results.versions.assign(versions.begin(), versions.end());
   results.hosts.assign(hosts.begin(), hosts.end());

@@ -3,7 +3,7 @@
 #include "sweep/experiment.hpp"
 #include "sweep/experiment_results.hpp"
 
-#include <functional>
+#include <cstdint>
 #include <vector>
 
 namespace ignd {
@@ -19,8 +19,9 @@ std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method&
 // Every run that can be named now. Those at a rate that has not been chosen yet are known once the search is done.
 std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store);
 
-// How many runs there are in all, each counted once.
-std::uint64_t count_runs(const Experiment& experiment);
+// How many runs there are in all, each counted once, as far as that can be known: of a search that is under way, which
+// of its runs will be those that are reported cannot. Without a store, no search has begun.
+std::uint64_t count_runs(const Experiment& experiment, const Store* store = nullptr);
 
 // What the store has of an experiment, with the rates chosen as far as they can be.
 ExperimentResults collect_results(const Experiment& experiment, const Store& store);

@@ -2,6 +2,8 @@
 #include "ignd/error.hpp"
 #include "sweep/task.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ignd {

@@ -53,18 +53,13 @@ class Connection {
   Connection(Connection&&) = delete;
   Connection& operator=(Connection&&) = delete;
 
-  void open(int flags) { check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr)); }
-
-  void check(int code) const {
-    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) refuse(code);
+  void open(int flags) {
+    check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr));
+    // Who reads or writes for a moment is waited for.
+    constexpr int patience_ms = 10'000;
+    sqlite3_busy_timeout(handle_, patience_ms);
   }
 
-  void run(const char* sql) const { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
-
-  sqlite3* handle() const { return handle_; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
   [[noreturn]] void refuse(int code) const {
     const std::string where = quoted_path(path_);
     switch (code & 0xff) {
@@ -93,6 +88,16 @@ class Connection {
     }
   }
 
+  void check(int code) const {
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) refuse(code);
+  }
+
+  void run(const char* sql) const { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
   std::filesystem::path path_;
   sqlite3* handle_ = nullptr;
 };
@@ -145,6 +150,7 @@ class Statement {
   }
   std::vector<double> numbers(int column) const {
     const void* bytes = sqlite3_column_blob(handle_, column);
+    if (static_cast<std::size_t>(size(column)) % sizeof(double) != 0) connection_.check(SQLITE_CORRUPT);
     std::vector<double> values(static_cast<std::size_t>(size(column)) / sizeof(double));
     if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(double));
     return values;
@@ -167,7 +173,7 @@ int pragma_value(const Connection& connection, const char* sql) {
   return statement.step() ? static_cast<int>(statement.count(0).value_or(0)) : 0;
 }
 
-// Held as long as the program lives, however it ends.
+// Held as long as this lives, and given up however the program ends.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder) {
@@ -178,7 +184,11 @@ class FolderLock {
                                   std::strerror(errno)));
     }
     if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    const int why = errno;
     ::close(file_);
+    if (why != EWOULDBLOCK) {
+      throw FileError(fmt::format("cannot lock the folder {} ({})", quoted_path(folder), std::strerror(why)));
+    }
     throw FileError(fmt::format("another ignd is working in the folder {}; wait for it, or choose another with --out",
                                 quoted_path(folder)));
   }
@@ -198,24 +208,33 @@ std::string extras_text(const RunResult& result) {
   return text;
 }
 
-std::vector<std::pair<std::string, double>> parse_extras(std::string_view text) {
+double parse_extra(std::string_view text, const Connection& connection) {
+  if (text == "nan" || text == "-nan") return NAN;
+  try {
+    return parse_number(text, "a stored number");
+  } catch (const InvalidArgument&) {
+    connection.refuse(SQLITE_CORRUPT);
+  }
+}
+
+std::vector<std::pair<std::string, double>> parse_extras(std::string_view text, const Connection& connection) {
   std::vector<std::pair<std::string, double>> extras;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
-    const std::size_t equals = std::min(line.find('='), line.size() - 1);
-    const std::string_view number = line.substr(equals + 1);
-    extras.emplace_back(line.substr(0, equals), number == "nan" ? NAN : parse_number(number, "a stored number"));
-    text.remove_prefix(end + 1);
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) connection.refuse(SQLITE_CORRUPT);
+    extras.emplace_back(line.substr(0, equals), parse_extra(line.substr(equals + 1), connection));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return extras;
 }
 
-RunStatus parse_status(const std::string& text, const std::filesystem::path& path) {
+RunStatus parse_status(const std::string& text, const Connection& connection) {
   for (const RunStatus status : {RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}) {
     if (text == to_string(status)) return status;
   }
-  throw FileError(fmt::format("{} has a run of unknown status {}", quoted_path(path), in_quotes(text)));
+  connection.refuse(SQLITE_CORRUPT);
 }
 
 }  // namespace
@@ -238,15 +257,18 @@ struct Store::Database {
 
   void open_to_write() {
     connection.open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    // Nothing but the end of a transaction waits for the disk, and a killed program leaves every ended one behind.
-    connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    // Somebody else's file is not touched.
     const bool empty = pragma_value(connection, "SELECT count(*) FROM sqlite_master") == 0;
-    if (empty && pragma_value(connection, "PRAGMA application_id") == 0) {
+    const bool is_new = empty && pragma_value(connection, "PRAGMA application_id") == 0;
+    if (!is_new) check_version();
+    // Every transaction that has ended survives the program, however it ends. A power cut may take the last few; the
+    // file stays whole.
+    connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    if (is_new) {
       connection.run(fmt::format("BEGIN; {} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT", schema,
                                  application_id, newest_version)
                          .c_str());
     }
-    check_version();
     Statement checked(connection, "PRAGMA quick_check");
     if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
   }
@@ -304,13 +326,14 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
                   "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host "
                   "FROM run WHERE config = ?");
   if (!query.bind(config.text()).step()) return std::nullopt;
-  RunResult result{.status = parse_status(query.text(0), connection.path()),
+  RunResult result{.status = parse_status(query.text(0), connection),
                    .failed_at = query.count(1).value_or(0),
                    .score = query.number(2),
                    .validation = query.number(3),
                    .x = query.numbers(4),
                    .y = query.numbers(5),
-                   .extras = parse_extras(query.text(6))};
+                   .extras = parse_extras(query.text(6), connection)};
+  if (result.x.size() != result.y.size()) connection.check(SQLITE_CORRUPT);
   return StoredRun{std::move(result), query.number(7).value_or(0), query.text(8), query.text(9)};
 }
 
@@ -335,9 +358,11 @@ std::vector<StoredExperiment> Store::experiments() const {
                   "SELECT name, file, quick, seeds, command, wall_seconds FROM experiment ORDER BY rowid");
   std::vector<StoredExperiment> all;
   while (query.step()) {
+    const auto seeds = query.count(3);
+    if (seeds && (*seeds == 0 || *seeds > most_seeds)) database_->connection.refuse(SQLITE_CORRUPT);
     all.push_back({query.text(0),
                    query.text(1),
-                   {query.count(2).value_or(0) != 0, query.count(3)},
+                   {query.count(2).value_or(0) != 0, seeds},
                    query.text(4),
                    query.number(5).value_or(0)});
   }

@@ -11,6 +11,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace ignd {
@@ -29,7 +30,11 @@ class Queue {
   Queue(std::vector<const RunConfig*> waiting, unsigned jobs, const std::atomic<bool>& stop)
       : waiting_(std::move(waiting)), stop_(stop) {
     const auto count = std::min<std::size_t>(jobs, waiting_.size());
-    for (std::size_t k = 0; k < count; ++k) threads_.emplace_back([this] { work(); });
+    try {
+      while (threads_.size() < count) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // the machine has no more of them: fewer do the same
+      if (threads_.empty()) throw;
+    }
   }
   ~Queue() { cancelled_ = true; }
   Queue(const Queue&) = delete;
@@ -73,7 +78,7 @@ class Queue {
 
   const RunConfig* take() {
     const std::lock_guard lock(mutex_);
-    if (cancelled_ || fault_ || next_ == waiting_.size()) return nullptr;
+    if (stop_ || cancelled_ || fault_ || next_ == waiting_.size()) return nullptr;
     ++in_flight_;
     return waiting_[next_++];
   }
@@ -110,6 +115,7 @@ std::vector<const RunConfig*> missing_runs(const std::vector<RunConfig>& runs, c
   }
   std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<const RunConfig*> longest_first;
+  longest_first.reserve(missing.size());
   for (const auto& [cost, config] : missing) longest_first.push_back(config);
   return longest_first;
 }

@@ -70,6 +70,15 @@ class Task {
   virtual std::string meaning() const = 0;  // one line for the documentation
   virtual std::span<const SettingKey> keys() const = 0;
 
+  // The further numbers that its runs give, and what each is: names that experiments may ask for as columns.
+  struct Column {
+    std::string name, meaning;
+  };
+  virtual std::vector<Column> columns() const { return {}; }
+
+  // Whether its runs have a validation score, which rates can be chosen by.
+  virtual bool validates() const { return false; }
+
   // What is wrong with settings that are each well-formed; one text each.
   virtual std::vector<std::string> faults(const Settings& settings) const = 0;
 
