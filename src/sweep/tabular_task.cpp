@@ -46,6 +46,7 @@ class TabularTask final : public Task {
   }
   std::span<const SettingKey> keys() const override;
   std::vector<std::string> faults(const Settings& settings) const override;
+  bool validates() const override { return true; }
   std::string missing(const Settings& settings) const override;
   double cost(const RunConfig& config) const override;
   RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override;
