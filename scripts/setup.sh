@@ -20,6 +20,10 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     librandom123-dev   Random123/philox.h
     libeigen3-dev      eigen3/Eigen/Core
     libcli11-dev       CLI/CLI.hpp
+    libarchive-dev     archive.h
+    libcurl4-openssl-dev curl/curl.h
+    libssl-dev         openssl/evp.h
+    ca-certificates    ../../etc/ssl/certs/ca-certificates.crt
     libsqlite3-dev     sqlite3.h
     libtomlplusplus-dev  toml++/toml.h
     gnuplot-nox        gnuplot

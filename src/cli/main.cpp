@@ -1,4 +1,5 @@
 #include "cli/bench.hpp"
+#include "cli/data.hpp"
 #include "cli/output.hpp"
 #include "cli/reproduce.hpp"
 #include "cli/train.hpp"
@@ -207,6 +208,20 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   inspecting->final_callback([&] { code = inspect(options); });
 }
 
+void add_data(CLI::App& app, DataOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("data", "The data sets that the experiments use");
+  command->require_subcommand(1);
+  CLI::App* listing = command->add_subcommand("list", "What there is, and where");
+  listing->final_callback([&] { code = list_data(); });
+  CLI::App* fetching = command->add_subcommand("fetch", "Download a data set to the cache folder; prints its path");
+  fetching->add_option("name", options.name, "Data set")->required();
+  fetching->add_option("--from", options.from, "Address to use instead of the public one");
+  fetching->final_callback([&] { code = fetch_data(options); });
+  CLI::App* finding = command->add_subcommand("path", "Print the path of a data set");
+  finding->add_option("name", options.name, "Data set")->required();
+  finding->final_callback([&] { code = print_data_path(options); });
+}
+
 // A pipe whose other end was closed: head, for one, has what it wants.
 bool nobody_reads_output() {
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
@@ -217,6 +232,7 @@ bool nobody_reads_output() {
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
   BenchOptions bench_options;
+  DataOptions data_options;
   TrainOptions train_options;
   UseOptions use_options;
   ReproduceOptions reproduce_options;
@@ -224,6 +240,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   add_train(app, train_options, code);
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, code);
+  add_data(app, data_options, code);
   add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);

@@ -57,6 +57,29 @@ std::string command_in(const std::string& folder, const StoredExperiment& stored
   return is_default ? stored.command : stored.command + " --out " + shell_word(folder);
 }
 
+// Why an experiment cannot be run here; "" if it can.
+std::string what_is_missing(const Experiment& experiment) {
+  for (const Panel& panel : experiment.panels) {
+    for (const Method& method : panel.methods) {
+      std::string missing = find_task(experiment.task).missing(method.settings);
+      if (!missing.empty()) return missing;
+    }
+  }
+  return "";
+}
+
+// Those that can be run here. One that was asked for by name must be.
+std::vector<ExperimentFile> runnable(std::vector<ExperimentFile> files, bool named) {
+  std::erase_if(files, [&](const ExperimentFile& file) {
+    const std::string missing = what_is_missing(file.experiment);
+    if (missing.empty()) return false;
+    if (named) throw FileError(fmt::format("{}: {}", file.experiment.name, missing));
+    print_error("{} is left out: {}\n", file.experiment.name, missing);
+    return true;
+  });
+  return files;
+}
+
 int list_experiments(const std::vector<ExperimentFile>& files) {
   for (const ExperimentFile& file : files) {
     print("{:24} {:6} runs  {}\n", file.experiment.name, count_runs(file.experiment), file.experiment.title);
@@ -205,7 +228,7 @@ int reproduce(const ReproduceOptions& options) {
   }
   if (options.list) return list_experiments(files);
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
-  const int code = make_missing_runs(options, folder, files);
+  const int code = make_missing_runs(options, folder, runnable(files, !options.names.empty()));
   return code == 0 ? make_report(folder) : code;
 }
 

@@ -82,6 +82,9 @@ class Task {
   // What is wrong with settings that are each well-formed; one text each.
   virtual std::vector<std::string> faults(const Settings& settings) const = 0;
 
+  // What a run with these settings lacks, such as a data set that is not here, and what to do about it; "" if nothing.
+  virtual std::string missing(const Settings& /*settings*/) const { return ""; }
+
   // About how many seconds a run takes; the longest are started first.
   virtual double cost(const RunConfig& config) const = 0;
 

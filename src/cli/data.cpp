@@ -1,0 +1,50 @@
+#include "cli/data.hpp"
+
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "data/catalogue.hpp"
+#include "data/fetch.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+std::string in_megabytes(std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
+
+}  // namespace
+
+int list_data() {
+  std::size_t width = 0;
+  for (const DataSet& set : data_sets()) width = std::max(width, set.name.size());
+  print("{:{}}  {:>8}  {:10}  {:12}  {}\n", "name", width, "size", "licence", "checksum", "where");
+  for (const DataSet& set : data_sets()) {
+    const DataPlace place = look_for_data(set);
+    print("{:{}}  {:>8}  {:10}  {:12}  {}\n", set.name, width, in_megabytes(set.size), set.licence,
+          set.verified ? "verified" : "not verified", place.path.empty() ? "not here" : place.path.string());
+  }
+  for (const DataSet& set : data_sets()) {
+    print("\n{}\n  {}\n  address: {}\n  cite: {}\n  checksum: {}\n", set.name, set.title,
+          set.url.empty() ? "none that is public" : set.url, set.citation, set.verification);
+  }
+  return 0;
+}
+
+int fetch_data(const DataOptions& options) {
+  const DataSet& set = find_data_set(options.name);
+  Progress progress("Fetching " + set.name, set.size, "bytes", false);
+  const auto path = ignd::fetch_data(set, options.from, [&](std::uint64_t done) { progress.update(done); });
+  progress.clear();
+  print("{}\n", path.string());
+  return 0;
+}
+
+int print_data_path(const DataOptions& options) {
+  print("{}\n", find_data(options.name).string());
+  return 0;
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,157 @@
+#include "data/archive.hpp"
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_archive(std::string_view name) {
+  return name.ends_with(".tgz") || name.ends_with(".tar.gz") || name.ends_with(".zip");
+}
+
+// "./a/b" is the same member as "a/b".
+std::string_view without_dot(std::string_view name) {
+  while (name.starts_with("./")) name.remove_prefix(2);
+  return name;
+}
+
+bool leads_out(std::string_view name) {
+  if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    if (name.substr(begin, end - begin) == "..") return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+struct FreeArchive {
+  void operator()(archive* reader) const { archive_read_free(reader); }
+};
+
+// Walks over an archive and holds it to the limits.
+class Archive {
+ public:
+  Archive(const fs::path& path, const ArchiveLimits& limits)
+      : path_(path), limits_(limits), reader_(archive_read_new()) {
+    if (!reader_) throw std::bad_alloc();
+    archive_read_support_filter_gzip(reader_.get());
+    archive_read_support_format_tar(reader_.get());
+    archive_read_support_format_zip_seekable(reader_.get());
+    constexpr std::size_t block = std::size_t{1} << 16;
+    check(archive_read_open_filename(reader_.get(), path.c_str(), block));
+  }
+
+  // Goes on to the next regular file; false at the end.
+  bool next() {
+    for (;;) {
+      const int code = archive_read_next_header(reader_.get(), &entry_);
+      if (code == ARCHIVE_EOF) return false;
+      check(code);
+      read_header();
+      const bool is_link = archive_entry_hardlink(entry_) != nullptr;
+      if (archive_entry_filetype(entry_) == AE_IFREG && !is_link) return true;
+    }
+  }
+
+  const std::string& name() const { return name_; }
+
+  // Of the member that next() went to.
+  std::string_view content() {
+    content_.clear();
+    for (;;) {
+      const void* block = nullptr;
+      std::size_t size = 0;
+      la_int64_t offset = 0;
+      const int code = archive_read_data_block(reader_.get(), &block, &size, &offset);
+      if (code == ARCHIVE_EOF) break;
+      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // a wrong length or sum is only a warning there
+      const auto begin = static_cast<std::uint64_t>(offset);
+      // A hole in a sparse file is read as zeros.
+      hold_to(begin > limits_.member ? begin : begin + size);
+      content_.resize(begin, '\0');
+      content_.append(static_cast<const char*>(block), size);
+    }
+    if (archive_entry_size_is_set(entry_) != 0 && content_.size() != declared_size()) {
+      fail(fmt::format("{} is not as long as it says", in_quotes(name_)));
+    }
+    return content_;
+  }
+
+ private:
+  void read_header() {
+    const char* name = archive_entry_pathname(entry_);
+    if (name == nullptr) name = archive_entry_pathname_utf8(entry_);
+    if (name == nullptr || *name == '\0') fail("a member has no name that can be read");
+    name_ = without_dot(name);
+    if (leads_out(name_)) fail(fmt::format("the name {} leads out of it", in_quotes(name_)));
+    if (++count_ > limits_.count) fail(fmt::format("it has more than {} members", limits_.count));
+    if (archive_entry_size_is_set(entry_) == 0) return;
+    // Also for members that nobody wants: a compressed one has to be read to get past it.
+    hold_to(declared_size());
+    total_ += declared_size();
+    if (total_ > limits_.total) fail(fmt::format("it holds more than {} bytes", limits_.total));
+  }
+
+  std::uint64_t declared_size() const { return static_cast<std::uint64_t>(archive_entry_size(entry_)); }
+
+  void hold_to(std::uint64_t size) const {
+    if (size > limits_.member) fail(fmt::format("{} is larger than {} bytes", in_quotes(name_), limits_.member));
+  }
+
+  void check(int code) const {
+    if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
+    const char* reason = archive_error_string(reader_.get());
+    fail(printable(reason == nullptr ? "it is broken" : reason, 200));
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw FileError(fmt::format("cannot read the archive {}: {}; get it again", quoted_path(path_), reason));
+  }
+
+  const fs::path& path_;
+  const ArchiveLimits& limits_;
+  std::unique_ptr<archive, FreeArchive> reader_;
+  archive_entry* entry_ = nullptr;
+  std::string name_, content_;
+  std::uint64_t count_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+void visit_members(const fs::path& path, const std::string& name, const MemberWanted& wanted,
+                   const MemberVisitor& visit, const ArchiveLimits& limits) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault)) {
+    throw FileError(
+        fmt::format("{} {}", quoted_path(path), fault ? "cannot be opened: " + fault.message() : "is not a file"));
+  }
+  if (!is_archive(name)) {
+    if (!wanted(name)) return;
+    const std::string content = read_file(path, limits.member + 1);
+    if (content.size() > limits.member) {
+      throw FileError(fmt::format("{} is larger than {} bytes", quoted_path(path), limits.member));
+    }
+    visit(name, content);
+    return;
+  }
+  Archive archive(path, limits);
+  while (archive.next()) {
+    if (wanted(archive.name())) visit(archive.name(), archive.content());
+  }
+}
+
+}  // namespace ignd

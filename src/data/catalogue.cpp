@@ -1,0 +1,270 @@
+#include "data/catalogue.hpp"
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "data/checksum.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<DataSet> make_data_sets() {
+  return {
+      {.name = "california-housing",
+       .title = "California Housing: 20,640 districts of the census of 1990",
+       .files = {"cal_housing.tgz"},
+       .url = "https://ndownloader.figshare.com/files/5976036",
+       .licence = "CC BY 4.0",
+       .citation = "R. K. Pace and R. Barry, Sparse Spatial Autoregressions, Statistics and Probability Letters 33 "
+                   "(1997) 291-297",
+       .size = 441'963,
+       .members = {"CaliforniaHousing/cal_housing.data"},
+       .count = 1,
+       .checksum = "eeaf70676b9499b2c86dcd795a8ac2ee42136529384716e416be93d9512518a6",
+       .published = "aaa5c9a6afe2225cc2aed2723682ae403280c4a3695a2ddda4ffb5d8215ea681",
+       .verified = false,
+       .verification = "the numbers are the public ones, but the bytes of the public archive were not compared"},
+      {.name = "cats-vs-dogs",
+       .title = "Cats vs. Dogs: 25,000 photographs",
+       .files = {"kagglecatsanddogs_5340.zip"},
+       .url = "https://download.microsoft.com/download/3/E/1/3E1C3F21-ECDB-4869-8368-6DEBA77B919F/"
+              "kagglecatsanddogs_5340.zip",
+       .licence = "not stated",
+       .citation = "J. Elson, J. R. Douceur, J. Howell and J. Saul, Asirra: A CAPTCHA that Exploits Interest-Aligned "
+                   "Manual Image Categorization, CCS 2007",
+       .size = 824'887'076,
+       .members = {"PetImages/Cat/*.jpg", "PetImages/Dog/*.jpg"},
+       .count = 25'000,
+       .checksum = "",
+       .published = "b7974bd00a84a99921f36ee4403f089853777b5ae8d151c76a86e64900334af9",
+       .verified = false,
+       .verification = "only the public archive itself is accepted, by a checksum that others have published"},
+      {.name = "cats-vs-dogs-3000",
+       .title = "Cats vs. Dogs: 3,000 of the photographs, 224 x 224",
+       .files = {"cats-vs-dogs-3000.zip", "kagglecatsanddogs_5340.zip"},
+       .url = "",
+       .licence = "not stated",
+       .citation = "as cats-vs-dogs",
+       .size = 25'600'505,
+       .members = {"PetImages/Cat/*.jpg", "PetImages/Dog/*.jpg"},
+       .count = 3'000,
+       .checksum = "154776328c4d50dc5da882f17560e3d299870737b6fbf3f1c105f99336e1745f",
+       .published = "",
+       .verified = false,
+       .verification = "a selection of our own: there is no public archive to compare it with"},
+      {.name = "cl100k-base",
+       .title = "cl100k_base: the ranks of a tokenizer's byte pairs",
+       .files = {"cl100k_base.tiktoken"},
+       .url = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
+       .licence = "MIT",
+       .citation = "OpenAI, tiktoken",
+       .size = 1'681'126,
+       .members = {"cl100k_base.tiktoken"},
+       .count = 1,
+       .checksum = "5200fedbc58f1a79e176b21694abf5867fbf1344fef3416bb2b5868bb04e5828",
+       .published = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+       .verified = true,
+       .verification = "has the checksum that tiktoken publishes"},
+      {.name = "diamonds",
+       .title = "Diamonds: 53,940 prices",
+       .files = {"diamonds.csv"},
+       .url = "https://raw.githubusercontent.com/mwaskom/seaborn-data/master/diamonds.csv",
+       .licence = "MIT",
+       .citation = "H. Wickham, ggplot2: Elegant Graphics for Data Analysis, Springer, 2016",
+       .size = 2'772'143,
+       .members = {"diamonds.csv"},
+       .count = 1,
+       .checksum = "b343535939efe25cbd3a3fe3c0f74070d0631f01598f9e1132efa4557b94c772",
+       .published = "9574730b03aba241d899c4a97511c5061b19358fab89510774fb6c24168345c4",
+       .verified = true,
+       .verification = "the public file, and the same without its quotes"},
+      {.name = "imdb",
+       .title = "IMDB: 50,000 film reviews, liked or not",
+       .files = {"aclImdb_v1.tar.gz"},
+       .url = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+       .licence = "not stated",
+       .citation = "A. L. Maas, R. E. Daly, P. T. Pham, D. Huang, A. Y. Ng and C. Potts, Learning Word Vectors for "
+                   "Sentiment Analysis, ACL 2011",
+       .size = 84'125'825,
+       .members = {"aclImdb/train/neg/*.txt", "aclImdb/train/pos/*.txt", "aclImdb/test/neg/*.txt",
+                   "aclImdb/test/pos/*.txt"},
+       .count = 50'000,
+       .checksum = "d9bad296826c8756d547c8a0137ccb437b08494fd9efbabea1e6eef70f5a568d",
+       .published = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+       .verified = false,
+       .verification = "our copy was not compared with the public archive, whose published checksum is accepted too"},
+  };
+}
+
+// The value of a variable of the environment, unless it is empty.
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return {};
+  return value;
+}
+
+std::optional<fs::path> known_cache_folder() {
+  // A path that is not absolute is to be ignored, says the XDG specification.
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache && fs::path(*cache).is_absolute()) {
+    return fs::path(*cache) / "ignd";
+  }
+  if (const auto home = variable("HOME")) return fs::path(*home) / ".cache" / "ignd";
+  return {};
+}
+
+// Files below are read in full whenever they are used: that takes milliseconds.
+constexpr std::uintmax_t small_file = std::uintmax_t{8} << 20;
+
+// What a large file was when it was checked. Whoever writes to it, or puts another in its place, changes the time.
+std::optional<std::string> stamp_of(const DataSet& set, const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return fmt::format("{} {} {} {} {}.{:09} {}\n", set.checksum, set.published, status.st_size, status.st_ino,
+                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec, fs::absolute(path).string());
+}
+
+class Stamp {
+ public:
+  Stamp(const DataSet& set, const fs::path& path) : set_(set), path_(path), now_(stamp_of(set, path)) {
+    const auto cache = known_cache_folder();
+    std::error_code fault;
+    const std::uintmax_t size = fs::file_size(path, fault);
+    if (cache && !fault && size > small_file) file_ = *cache / (set.name + ".checked");
+  }
+
+  bool is_known() const {
+    std::error_code fault;
+    if (file_.empty() || !now_ || !fs::is_regular_file(file_, fault)) return false;
+    try {
+      return read_file(file_) == *now_;
+    } catch (const FileError&) {
+      return false;
+    }
+  }
+
+  // Once the file was checked, unless it has changed meanwhile.
+  void remember() const {
+    if (file_.empty() || stamp_of(set_, path_) != now_) return;
+    std::error_code fault;
+    fs::create_directories(file_.parent_path(), fault);
+    try {
+      write_file_atomically(file_, *now_);
+    } catch (const FileError&) {
+      // Nothing is lost but time: the file is checked again when it is next used.
+    }
+  }
+
+ private:
+  const DataSet& set_;
+  const fs::path& path_;
+  std::optional<std::string> now_;
+  fs::path file_;
+};
+
+void check_data_once(const DataSet& set, const fs::path& path) {
+  const Stamp stamp(set, path);
+  if (stamp.is_known()) return;
+  check_data(set, path, path.filename().string());
+  stamp.remember();
+}
+
+std::vector<fs::path> data_folders() {
+  std::vector<fs::path> folders;
+  if (const auto given = variable("IGND_DATA")) folders.emplace_back(*given);
+  if (const auto cache = known_cache_folder()) folders.push_back(*cache);
+  return folders;
+}
+
+}  // namespace
+
+const std::vector<DataSet>& data_sets() {
+  static const std::vector<DataSet> sets = make_data_sets();
+  return sets;
+}
+
+const DataSet& find_data_set(std::string_view name) {
+  std::vector<std::string> names;
+  for (const DataSet& set : data_sets()) {
+    if (set.name == name) return set;
+    names.push_back(set.name);
+  }
+  const std::string near = suggestion(name, names);
+  throw InvalidArgument(fmt::format("there is no data set {}{}", in_quotes(name),
+                                    near.empty() ? "; there are " + join(names, ", ") : near));
+}
+
+fs::path cache_folder() {
+  if (const auto folder = known_cache_folder()) return *folder;
+  throw FileError("there is no folder for data sets: set HOME or XDG_CACHE_HOME");
+}
+
+void check_data(const DataSet& set, const fs::path& path, const std::string& name) {
+  std::string fault;
+  if (!set.checksum.empty()) {
+    try {
+      const MemberChecksum sum = member_checksum(path, name, set.members, set.count);
+      if (sum.checksum == set.checksum) return;
+      fault = sum.count == set.count
+                  ? fmt::format("has other contents (checksum {}, not {})", sum.checksum, set.checksum)
+                  : fmt::format("holds {} of the {} files of this data set", sum.count, set.count);
+      fault = fmt::format("{} {}", quoted_path(path), fault);
+    } catch (const FileError& error) {
+      fault = error.what();
+    }
+  }
+  if (!set.published.empty() || fault.empty()) {
+    const std::string sum = sha256_of_file(path);
+    if (sum == set.published) return;
+    if (fault.empty()) {
+      fault = fmt::format("{} is another file (checksum {}, not {})", quoted_path(path), sum, set.published);
+    }
+  }
+  throw FileError(fault);
+}
+
+DataPlace look_for_data(const DataSet& set) {
+  std::vector<std::string> faults;
+  for (const fs::path& folder : data_folders()) {
+    for (const std::string& name : set.files) {
+      const fs::path path = folder / name;
+      std::error_code fault;
+      if (!fs::exists(path, fault)) continue;
+      try {
+        check_data_once(set, path);
+        return {path, ""};
+      } catch (const FileError& error) {
+        faults.emplace_back(error.what());
+      }
+    }
+  }
+  return {{}, list_faults(faults)};
+}
+
+fs::path find_data(std::string_view name) {
+  const DataSet& set = find_data_set(name);
+  const DataPlace place = look_for_data(set);
+  if (!place.path.empty()) return place.path;
+  const std::string command = set.url.empty() ? "" : fmt::format("run: ignd data fetch {}; or ", set.name);
+  throw FileError(fmt::format("the data set {} is not here{}{}; {}{}", set.name, place.fault.empty() ? "" : ": ",
+                              place.fault, command, by_hand(set)));
+}
+
+std::string by_hand(const DataSet& set) {
+  const auto cache = known_cache_folder();
+  const std::string folder = cache ? quoted_path(*cache) : "a folder that IGND_DATA names";
+  const std::string also = cache && !variable("IGND_DATA") ? ", or into a folder that IGND_DATA names" : "";
+  const std::string from = set.url.empty() ? "a copy (it has no public address)" : set.url;
+  return fmt::format("by hand: put {} as {} into {}{}", from, set.files.front(), folder, also);
+}
+
+}  // namespace ignd

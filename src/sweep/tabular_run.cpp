@@ -1,0 +1,182 @@
+#include "sweep/tabular_run.hpp"
+
+#include "core/text.hpp"
+#include "ignd/ignd.hpp"
+#include "train/baselines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+namespace ignd {
+namespace {
+
+constexpr double most_loss = 1000;     // times that of the best constant: beyond it, a run has diverged
+constexpr double least_spread = 1e-6;  // of the targets' deviation: below it, a run has collapsed
+
+using Predict = std::function<double(std::span<const float>)>;
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
+template <class Value>
+Moments moments_of(std::size_t count, const Value& value) {
+  Moments moments;
+  for (std::size_t i = 0; i < count; ++i) moments.mean += value(i) / static_cast<double>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    moments.variance += std::pow(value(i) - moments.mean, 2) / static_cast<double>(count);
+  }
+  return moments;
+}
+
+Moments target_moments(const Samples<float>& rows) {
+  return moments_of(rows.size(), [&](std::size_t i) { return rows[i].y; });
+}
+
+double mape_of(const Samples<float>& rows, const std::vector<double>& outputs) {
+  MapeSum sum;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum.add(rows[i].y, outputs[i]);
+  return sum.mean();
+}
+
+double mape_of(const Samples<float>& rows, const Predict& predict) {
+  MapeSum sum;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum.add(rows[i].y, predict(rows[i].x.values));
+  return sum.mean();
+}
+
+double mean_squared_error(const Samples<float>& rows, const std::vector<double>& outputs) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::pow(rows[i].y - outputs[i], 2);
+  return sum / static_cast<double>(rows.size());
+}
+
+std::vector<std::size_t> widths_of(const RunConfig& config, std::size_t features) {
+  std::vector<std::size_t> widths{features};
+  for (const std::uint64_t width : parse_widths(config.settings.word("hidden"))) widths.push_back(width);
+  return widths;
+}
+
+// An epoch is learned in parts, and looked at after each.
+class NetworkRun {
+ public:
+  NetworkRun(const RunConfig& config, const TabularSplit& data)
+      : data_(data),
+        epochs_(config.settings.count("epochs")),
+        parts_(config.settings.count("points")),
+        model_(widths_of(config, data.train.features()),
+               {.activation = Activation::relu, .initial = InitialWeights::lecun, .seed = config.seed}),
+        trainer_(model_, {.optimizer = config.optimizer, .schedule = schedule_of(config)}),
+        orders_(config.seed, "order"),
+        order_(data.train.size()),
+        most_error_(most_loss * target_moments(data.validation).variance) {
+    std::iota(order_.begin(), order_.end(), 0U);
+  }
+
+  RunResult run(const std::atomic<bool>& stop) {
+    look();
+    for (std::uint64_t epoch = 0; epoch < epochs_; ++epoch) {
+      orders_.shuffle(order_);
+      for (std::uint64_t part = 0; part < parts_; ++part) {
+        if (stop) throw RunStopped();
+        learn(trainer_, data_.train, part_of_order(part));
+        if (trainer_.status() != StepStatus::learned || !look()) return failed(RunStatus::diverged);
+      }
+    }
+    return finish();
+  }
+
+ private:
+  Schedule schedule_of(const RunConfig& config) const {
+    if (config.settings.word("schedule") == "constant") return Schedule::constant(config.rate);
+    return Schedule::cosine(config.rate, epochs_ * data_.train.size());
+  }
+
+  std::span<const std::uint32_t> part_of_order(std::uint64_t part) const {
+    const std::size_t from = order_.size() * part / parts_;
+    const std::size_t to = order_.size() * (part + 1) / parts_;
+    return std::span(order_).subspan(from, to - from);
+  }
+
+  std::vector<double> outputs_on(const Samples<float>& rows) const {
+    const auto model = trainer_.snapshot();
+    Trace<float> trace(*model);
+    std::vector<double> outputs(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) outputs[i] = model->predict(rows[i].x, trace);
+    return outputs;
+  }
+
+  // A point of the curve. Returns whether the run is still within reason.
+  bool look() {
+    result_.x.push_back(static_cast<double>(trainer_.steps()) / static_cast<double>(data_.train.size()));
+    result_.y.push_back(mape_of(data_.test, outputs_on(data_.test)));
+    return mean_squared_error(data_.validation, outputs_on(data_.validation)) <= most_error_;
+  }
+
+  RunResult failed(RunStatus status) {
+    result_.status = status;
+    result_.failed_at = trainer_.steps();
+    return std::move(result_);
+  }
+
+  RunResult finish() {
+    const auto outputs = outputs_on(data_.test);
+    const Moments spread = moments_of(outputs.size(), [&](std::size_t i) { return outputs[i]; });
+    const double deviation = std::sqrt(target_moments(data_.test).variance);
+    if (std::sqrt(spread.variance) < least_spread * deviation) return failed(RunStatus::collapsed);
+    result_.score = mape_of(data_.test, outputs);
+    result_.validation = mape_of(data_.validation, outputs_on(data_.validation));
+    return std::move(result_);
+  }
+
+  const TabularSplit& data_;
+  std::uint64_t epochs_, parts_;
+  Mlp<float> model_;
+  Trainer<float> trainer_;
+  Stream orders_;
+  std::vector<std::uint32_t> order_;
+  double most_error_;
+  RunResult result_;
+};
+
+RunResult judged(const TabularSplit& data, const Predict& predict) {
+  RunResult result;
+  result.score = mape_of(data.test, predict);
+  result.validation = mape_of(data.validation, predict);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> parse_widths(std::string_view text) {
+  std::vector<std::uint64_t> widths;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    widths.push_back(parse_count(text.substr(start, end - start), "the width of a layer"));
+    if (widths.back() == 0) throw InvalidArgument("the width of a layer is 0");
+    start = end + 1;
+  }
+  return widths;
+}
+
+RunResult run_network(const RunConfig& config, const TabularSplit& data, const std::atomic<bool>& stop) {
+  return NetworkRun(config, data).run(stop);
+}
+
+RunResult run_best_constant(const TabularSplit& data) {
+  const double mean = target_moments(data.train).mean;
+  return judged(data, [mean](std::span<const float>) { return mean; });
+}
+
+RunResult run_least_squares(const TabularSplit& data) {
+  const auto rows = [&](const RowVisitor& visit) {
+    for (std::size_t i = 0; i < data.train.size(); ++i) visit(data.train[i].x.values, data.train[i].y, 1);
+  };
+  return judged(data, least_squares(rows, data.train.features()).value());
+}
+
+}  // namespace ignd
