@@ -1,8 +1,10 @@
 #include "sweep/tabular_protocol.hpp"
 
+#include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "sweep/tabular_run.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <set>
 
@@ -148,7 +150,8 @@ TEST(TabularProtocol, InputsAreScaledAsAsked) {
     const double factor = separate[0][k] / one[0][k];
     for (std::size_t i = 0; i < one.size(); ++i) {
       EXPECT_NEAR(hundred[i][k], 100 * one[i][k], 1e-4 * std::abs(hundred[i][k]));
-      if (one[i][k] != 0 && one[0][k] != 0) EXPECT_NEAR(separate[i][k] / one[i][k], factor, 1e-4 * std::abs(factor));
+      if (one[i][k] == 0 || one[0][k] == 0) continue;
+      EXPECT_NEAR(separate[i][k] / one[i][k], factor, 1e-4 * std::abs(factor));
     }
   }
 }
