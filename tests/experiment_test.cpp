@@ -86,7 +86,7 @@ TEST(Experiment, ReadsAFile) {
   EXPECT_EQ(made.seeds, 20U);
   EXPECT_TRUE(made.metric.higher_is_better);
   EXPECT_FALSE(made.metric.log_scale);
-  EXPECT_TRUE(made.figure);
+  EXPECT_EQ(made.figures, std::vector{FigureKind::curves});
   EXPECT_FALSE(made.preview);
   ASSERT_EQ(made.panels.size(), 1U);
   const auto& methods = made.panels[0].methods;
@@ -202,7 +202,8 @@ TEST(Experiment, EveryFaultIsFound) {
       {"seeds = 20", "seeds = 1000000000000"},
       {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [[\"IGNDQ\", \"QL\", \"QL\"]]"},
       {"seeds = 20", "seeds = \"many\""},
-      {"x-label = \"episode\"", "figure = \"yes\""},
+      {"x-label = \"episode\"", "figures = \"yes\""},
+      {"columns = [\"early\"]", "figures = [\"rate\"]"},
       {"metric = { label = \"return\", better = \"higher\" }", ""},
       {"metric = { label = \"return\", better = \"higher\" }", "metric = 3"},
       {"columns = [\"early\"]", "columns = [3]"},

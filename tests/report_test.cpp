@@ -4,7 +4,7 @@
 #include "made_up_results.hpp"
 #include "markup.hpp"
 #include "report/escape.hpp"
-#include "report/figure.hpp"
+#include "report/figure_script.hpp"
 #include "report/gnuplot.hpp"
 #include "report/inline_svg.hpp"
 #include "report/result_table.hpp"
@@ -102,7 +102,7 @@ TEST(Report, EveryFileIsWrittenAndListed) {
   EXPECT_EQ(written.warnings, std::vector<std::string>{});
   std::set<std::string> expected{"report.html", "summary.json"};
   for (const std::string name : {"frozen-lake", "lqr", "frozen-lake-quick"}) {
-    for (const auto* ending : {".svg", ".pdf", ".png", "-table.md", "-table.tex", "-curves.csv"}) {
+    for (const auto* ending : {"-curves.svg", "-curves.pdf", "-curves.png", "-curves.csv", "-table.md", "-table.tex"}) {
       expected.insert(name + ending);
     }
   }
@@ -113,9 +113,9 @@ TEST(Report, EveryFileIsWrittenAndListed) {
   EXPECT_EQ(listed, expected);
   EXPECT_EQ(there, expected);
 
-  EXPECT_TRUE(content_of(folder / "lqr.pdf").starts_with("%PDF"));
-  EXPECT_TRUE(content_of(folder / "lqr.png").starts_with("\x89PNG"));
-  const Markup svg = read_markup(content_of(folder / "lqr.svg"));
+  EXPECT_TRUE(content_of(folder / "lqr-curves.pdf").starts_with("%PDF"));
+  EXPECT_TRUE(content_of(folder / "lqr-curves.png").starts_with("\x89PNG"));
+  const Markup svg = read_markup(content_of(folder / "lqr-curves.svg"));
   EXPECT_EQ(svg.faults, std::vector<std::string>{});
   for (const auto* part : {"Linear-quadratic control", "BDT, stochastic", "IGNDQ", "QL (2 of 20 failed)",
                            "policy improvements", "policy error"}) {
@@ -189,7 +189,7 @@ TEST(Report, APreviewIsNeverBesideThePaper) {
   EXPECT_EQ(std::ranges::find(header, "paper"), header.end());
   EXPECT_TRUE(contains(markdown_tables(preview), "A preview"));
   EXPECT_TRUE(contains(latex_table(preview), "% A preview"));
-  EXPECT_TRUE(contains(figure_script(preview, figure_panels(preview), FigureFormat::svg), "(preview)"));
+  EXPECT_TRUE(contains(figure_script(curve_figure(preview), FigureFormat::svg), "(preview)"));
 }
 
 TEST(Report, WhatIsMissingIsSaid) {
@@ -415,17 +415,17 @@ TEST(Report, WithoutGnuplotAllElseIsWritten) {
   const ScratchFolder folder;
   const fs::path report = folder / "r";
   fs::create_directory(report);
-  put(report / "lqr.pdf", "an earlier figure");
+  put(report / "lqr-curves.pdf", "an earlier figure");
   const WrittenReport written = write_report({lake_experiment(), control_experiment()}, report, "/nowhere/gnuplot");
   ASSERT_EQ(written.warnings.size(), 1U) << "one cause, one line";
   EXPECT_TRUE(contains(written.warnings[0], "'frozen-lake', 'lqr'")) << written.warnings[0];
   EXPECT_TRUE(contains(written.warnings[0], "cannot start '/nowhere/gnuplot'")) << written.warnings[0];
   EXPECT_EQ(written.files.size(), 2U + 2 * 3U);
-  EXPECT_EQ(content_of(report / "lqr.pdf"), "an earlier figure");
+  EXPECT_EQ(content_of(report / "lqr-curves.pdf"), "an earlier figure");
   const std::string html = content_of(report / "report.html");
   expect_sound_page(html);
   EXPECT_TRUE(contains(html, "cannot start"));
-  EXPECT_FALSE(contains(html, "lqr.pdf")) << "it is not of this report";
+  EXPECT_FALSE(contains(html, "lqr-curves.pdf")) << "it is not of this report";
   EXPECT_TRUE(contains(html, "(2.8 ± 2.2)e-14"));
 }
 
@@ -486,7 +486,7 @@ TEST(Report, NothingAtAll) {
   }
   const std::string html = page_of({no_runs});
   expect_sound_page(html);
-  EXPECT_TRUE(contains(html, "No run has left a curve yet."));
+  EXPECT_TRUE(contains(html, "There is nothing to draw yet."));
   EXPECT_TRUE(contains(html, "Not finished: 0 of 352 runs are done."));
 }
 
@@ -506,7 +506,7 @@ TEST(Report, AllRunsFailed) {
 
 TEST(Report, AnExperimentWithoutFigureHasNone) {
   ExperimentResults experiment = lake_experiment();
-  experiment.figure = false;
+  experiment.figures = {};
   const ScratchFolder folder;
   EXPECT_EQ(write_report({experiment}, folder / "r").files.size(), 2U + 3U);
   EXPECT_FALSE(contains(content_of(folder / "r" / "report.html"), "<figure"));
@@ -521,7 +521,7 @@ TEST(Figure, LogarithmicBandsAreOfLogarithms) {
   a.y = {1, 1e-2, 0};
   b.y = {100, 1e-4, 1};
   experiment.panels = {{"p", "P", "", {method_with("m", {a, b})}}};
-  const auto panels = figure_panels(experiment);
+  const auto panels = curve_figure(experiment).panels;
   ASSERT_EQ(panels.size(), 1U);
   ASSERT_EQ(panels[0].lines.size(), 1U);
   const auto& points = panels[0].lines[0].points;
@@ -536,7 +536,7 @@ TEST(Figure, LogarithmicBandsAreOfLogarithms) {
 TEST(Figure, LinesKeepTheirStyleAcrossPanels) {
   ExperimentResults experiment = lake_experiment();
   experiment.panels[1].methods.erase(experiment.panels[1].methods.begin());
-  const auto panels = figure_panels(experiment);
+  const auto panels = curve_figure(experiment).panels;
   EXPECT_EQ(panels[0].lines[1].name, panels[1].lines[0].name);
   EXPECT_EQ(panels[0].lines[1].style, panels[1].lines[0].style);
   std::set<std::pair<std::string_view, std::string_view>> styles;
@@ -552,7 +552,7 @@ TEST(Figure, LongCurvesAreThinnedButKeepTheirEnds) {
     run.y.push_back(std::sin(k));
   }
   experiment.panels = {{"p", "P", "", {method_with("m", {run})}}};
-  const auto panels = figure_panels(experiment);
+  const auto panels = curve_figure(experiment).panels;
   const auto& points = panels[0].lines[0].points;
   EXPECT_EQ(points.size(), 400U);
   EXPECT_EQ(points.front().x, 0);
@@ -567,9 +567,64 @@ TEST(Figure, ALineWithFailuresDoesNotHideTheOthers) {
     run.result.status = RunStatus::diverged;
     run.result.y.back() = 1e9;
   }
-  const auto panels = figure_panels(experiment);
+  const auto panels = curve_figure(experiment).panels;
   EXPECT_LT(panels[0].high_y, 2);
   EXPECT_TRUE(contains(panels[0].remarks.at(0), "leave the panel"));
+}
+
+// The search of a method over 1e-3, 1e-2, ..., each rate with the given scores.
+MethodResults searched(const std::string& name, const std::vector<std::vector<double>>& scores) {
+  MethodResults method;
+  method.name = name;
+  double rate = 1e-3;
+  for (const auto& at_rate : scores) {
+    method.search.push_back({rate, at_rate.size(), at_rate.size(), 0, {}, at_rate});
+    rate *= 10;
+  }
+  return method;
+}
+
+TEST(Figure, RatesAreThoseWhereNothingFailed) {
+  ExperimentResults experiment;
+  experiment.metric.label = "error";
+  MethodResults method = searched("m", {{1, 3}, {0.5, 0.5}, {7}, {9, 9}});
+  method.search[2].planned = 2;
+  method.search[2].done = 2;
+  method.search[2].failed = 1;
+  method.search[3].planned = 3;
+  experiment.panels = {{"p", "P", "", {method, method_with("baseline", {scored_run(0.7), scored_run(0.9)})}}};
+  const Figure figure = rate_figure(experiment);
+  ASSERT_EQ(figure.panels.size(), 1U);
+  const FigurePanel& panel = figure.panels[0];
+  ASSERT_EQ(panel.lines.size(), 2U);
+  ASSERT_EQ(panel.lines[0].points.size(), 2U);
+  EXPECT_EQ(panel.lines[0].points[0].x, 1e-3);
+  EXPECT_EQ(panel.lines[0].points[0].y, 2);
+  EXPECT_NEAR(panel.lines[0].points[0].band->second, 2 + std::sqrt(2.0), 1e-12);
+  EXPECT_EQ(panel.lines[0].points[1].y, 0.5);
+  EXPECT_EQ(panel.lines[0].remark, "fails at 1 of 4 rates");
+  ASSERT_EQ(panel.lines[1].points.size(), 2U);
+  EXPECT_EQ(panel.lines[1].points[0].x, panel.low_x);
+  EXPECT_EQ(panel.lines[1].points[1].x, panel.high_x);
+  EXPECT_NEAR(panel.lines[1].points[1].y, 0.8, 1e-12);
+  EXPECT_TRUE(contains(figure_script(figure, FigureFormat::svg), "set logscale x"));
+  const auto lines = lines_of(rates_csv(experiment));
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[2], "p,m,0.01,0.5,0,2,0,0");
+}
+
+TEST(Figure, OfRatesIsDrawnBesideTheCurves) {
+  ExperimentResults experiment = lake_experiment();
+  experiment.figures = {FigureKind::curves, FigureKind::rates};
+  experiment.panels[0].methods.push_back(searched("searched", {{0.1, 0.2}, {0.5, 0.6}}));
+  const ScratchFolder folder;
+  const WrittenReport written = write_report({experiment}, folder / "r");
+  EXPECT_TRUE(written.warnings.empty());
+  EXPECT_EQ(written.files.size(), 2U + 3U + 7U);
+  const std::string page = content_of(folder / "r" / "report.html");
+  EXPECT_TRUE(contains(page, "Learning curves"));
+  EXPECT_TRUE(contains(page, "How much depends on the learning rate"));
+  EXPECT_TRUE(contains(content_of(folder / "r" / "frozen-lake-rates.svg"), "<svg"));
 }
 
 TEST(Figure, InlineDrawingsHaveIdsOfTheirOwn) {

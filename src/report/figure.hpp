@@ -40,17 +40,21 @@ struct FigurePanel {
   std::vector<std::string> remarks;  // what a reader of the figure has to know
 };
 
-std::vector<FigurePanel> figure_panels(const ExperimentResults& experiment);
+struct Figure {
+  std::string name;  // "curves": for its files
+  std::string heading;
+  std::string title;
+  std::string x_label, y_label;
+  bool log_x = false, log_y = false;
+  bool marks = false;   // the points are few, and each counts
+  std::string caption;  // what the lines and the shaded regions are
+  std::vector<FigurePanel> panels;
+};
 
-// What the lines and the shaded regions are.
-std::string figure_caption(const ExperimentResults& experiment);
+// How the metric goes while a method learns, at the rate that was given or chosen.
+Figure curve_figure(const ExperimentResults& experiment);
 
-// Scripts for gnuplot that draw to standard output: a panel without title and key, as the page writes those itself, ...
-std::string panel_script(const ExperimentResults& experiment, const FigurePanel& panel);
-
-// ... and all panels with everything.
-enum class FigureFormat { svg, pdf, png };
-std::string figure_script(const ExperimentResults& experiment, const std::vector<FigurePanel>& panels,
-                          FigureFormat format);
+// What each rate of the search led to: how much a method depends on its tuning.
+Figure rate_figure(const ExperimentResults& experiment);
 
 }  // namespace ignd

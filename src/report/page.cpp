@@ -167,22 +167,19 @@ std::string key(const FigurePanel& panel) {
   return html + "</ul>\n";
 }
 
-std::string figure(const ReportSection& section) {
-  if (!section.results->figure) return "";
-  std::string html = "<h3>Figure</h3>\n";
-  if (!section.figure_fault.empty())
-    html += box("The figure could not be drawn, or not into all files", {section.figure_fault});
+std::string figure_html(const DrawnFigure& drawn) {
+  std::string html = "<h3>" + html_text(drawn.figure.heading) + "</h3>\n";
+  if (!drawn.fault.empty()) html += box("The figure could not be drawn, or not into all files", {drawn.fault});
   std::string panels;
-  for (std::size_t k = 0; k < section.drawings.size(); ++k) {
-    if (section.drawings[k].empty()) continue;
-    const FigurePanel& panel = section.panels[k];
-    panels += fmt::format("<figure>\n<h4>{}</h4>\n{}\n{}", html_text(panel.title), section.drawings[k], key(panel));
+  for (std::size_t k = 0; k < drawn.drawings.size(); ++k) {
+    if (drawn.drawings[k].empty()) continue;
+    const FigurePanel& panel = drawn.figure.panels[k];
+    panels += fmt::format("<figure>\n<h4>{}</h4>\n{}\n{}", html_text(panel.title), drawn.drawings[k], key(panel));
     if (!panel.remarks.empty()) panels += "<figcaption>" + html_text(join(panel.remarks, " ")) + "</figcaption>\n";
     panels += "</figure>\n";
   }
-  if (panels.empty())
-    return html + (section.figure_fault.empty() ? paragraph("No run has left a curve yet.", "note") : "");
-  return html + "<div class=\"panels\">\n" + panels + "</div>\n" + paragraph(figure_caption(*section.results), "note");
+  if (panels.empty()) return html + (drawn.fault.empty() ? paragraph("There is nothing to draw yet.", "note") : "");
+  return html + "<div class=\"panels\">\n" + panels + "</div>\n" + paragraph(drawn.figure.caption, "note");
 }
 
 std::string results_tables(const ExperimentResults& experiment) {
@@ -348,7 +345,8 @@ std::string section_html(const ReportSection& section) {
                           "are not to be compared with the paper's."});
   }
   html += missing_runs(experiment) + box("Warnings", experiment.warnings);
-  html += figure(section) + results_tables(experiment) + comparisons(experiment) + failures(experiment);
+  for (const DrawnFigure& figure : section.figures) html += figure_html(figure);
+  html += results_tables(experiment) + comparisons(experiment) + failures(experiment);
   html += searches(experiment) + provenance(section);
   return html + "<p><a href=\"#_contents\">Contents</a></p>\n</section>\n";
 }

@@ -8,14 +8,18 @@
 
 namespace ignd {
 
+struct DrawnFigure {
+  Figure figure;
+  std::vector<std::string> drawings;  // of the panels, as elements of the page; empty where there is none
+  std::string fault;                  // why drawings or files are missing; empty where none are
+};
+
 // An experiment and what has been made of it so far.
 struct ReportSection {
   const ExperimentResults* results = nullptr;
   std::string anchor;  // of its own, and free of anything that needs escaping
-  std::vector<FigurePanel> panels;
-  std::vector<std::string> drawings;  // of the panels, as elements of the page; empty where there is none
-  std::string figure_fault;           // why drawings or files of figures are missing; empty where none are
-  std::vector<std::string> files;     // names of those beside the page
+  std::vector<DrawnFigure> figures;
+  std::vector<std::string> files;  // names of those beside the page
 };
 
 // The page: one file that needs nothing else, not even a script.

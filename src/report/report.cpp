@@ -4,7 +4,7 @@
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "report/escape.hpp"
-#include "report/figure.hpp"
+#include "report/figure_script.hpp"
 #include "report/gnuplot.hpp"
 #include "report/inline_svg.hpp"
 #include "report/page.hpp"
@@ -59,7 +59,12 @@ class ReportWriter {
     ReportSection section;
     section.results = &experiment;
     section.anchor = unused_anchor(experiment.name);
-    if (experiment.figure) draw(section);
+    for (const FigureKind kind : experiment.figures) {
+      section.figures.push_back(
+          {kind == FigureKind::curves ? curve_figure(experiment) : rate_figure(experiment), {}, ""});
+      draw(section, section.figures.back());
+      if (kind == FigureKind::rates) add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
+    }
     const std::pair<std::string_view, std::string> tables[] = {{"-table.md", markdown_tables(experiment)},
                                                                {"-table.tex", latex_table(experiment)},
                                                                {"-curves.csv", curves_csv(experiment)}};
@@ -74,35 +79,35 @@ class ReportWriter {
     return anchor;
   }
 
-  void draw(ReportSection& section) {
-    section.panels = figure_panels(*section.results);
-    if (std::ranges::all_of(section.panels, [](const FigurePanel& panel) { return panel.lines.empty(); })) return;
-    section.figure_fault = draw_panels(section);
-    if (section.figure_fault.empty()) section.figure_fault = write_figures(section);
-    if (!section.figure_fault.empty()) undrawn_[section.figure_fault].push_back(in_quotes(section.results->name));
+  void draw(ReportSection& section, DrawnFigure& drawn) {
+    const auto& panels = drawn.figure.panels;
+    if (std::ranges::all_of(panels, [](const FigurePanel& panel) { return panel.lines.empty(); })) return;
+    drawn.fault = draw_panels(section.anchor, drawn);
+    if (drawn.fault.empty()) drawn.fault = write_figure(section, drawn.figure);
+    if (!drawn.fault.empty()) undrawn_[drawn.fault].push_back(in_quotes(section.results->name));
   }
 
   // What went wrong, or "".
-  std::string draw_panels(ReportSection& section) {
-    for (std::size_t k = 0; k < section.panels.size(); ++k) {
-      const FigurePanel& panel = section.panels[k];
-      section.drawings.emplace_back();
+  std::string draw_panels(const std::string& anchor, DrawnFigure& drawn) {
+    for (std::size_t k = 0; k < drawn.figure.panels.size(); ++k) {
+      const FigurePanel& panel = drawn.figure.panels[k];
+      drawn.drawings.emplace_back();
       if (panel.lines.empty()) continue;
-      const auto [output, fault] = run_gnuplot(gnuplot_, panel_script(*section.results, panel));
+      const auto [output, fault] = run_gnuplot(gnuplot_, panel_script(drawn.figure, panel));
       if (!fault.empty()) return fault;
-      const auto svg = inline_svg(output, fmt::format("{}--{}-", section.anchor, k + 1), panel.title);
+      const auto svg = inline_svg(output, fmt::format("{}--{}-{}-", anchor, drawn.figure.name, k + 1), panel.title);
       if (!svg) return in_quotes(gnuplot_) + " drew no SVG";
-      section.drawings.back() = *svg;
+      drawn.drawings.back() = *svg;
     }
     return "";
   }
 
-  std::string write_figures(ReportSection& section) {
+  std::string write_figure(ReportSection& section, const Figure& figure) {
     for (const auto& [format, extension, first_bytes] : figure_files) {
-      const auto [output, fault] = run_gnuplot(gnuplot_, figure_script(*section.results, section.panels, format));
+      const auto [output, fault] = run_gnuplot(gnuplot_, figure_script(figure, format));
       if (!fault.empty()) return fault;
       if (!output.starts_with(first_bytes)) return fmt::format("{} drew no {}", in_quotes(gnuplot_), extension);
-      add_file(section, section.anchor + std::string(extension), output);
+      add_file(section, fmt::format("{}-{}{}", section.anchor, figure.name, extension), output);
     }
     return "";
   }

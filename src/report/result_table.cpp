@@ -266,4 +266,19 @@ std::string curves_csv(const ExperimentResults& experiment) {
   return text;
 }
 
+std::string rates_csv(const ExperimentResults& experiment) {
+  std::string text = "panel,method,rate,mean,std,n,failed,chosen\n";
+  for (const PanelResults& panel : experiment.panels) {
+    for (const MethodResults& method : panel.methods) {
+      for (const RateResult& rate : method.search) {
+        const Spread scores = spread_of(rate.scores);
+        text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(panel.name), csv_field(method.name),
+                            format_number(rate.rate), csv_number(scores.mean), csv_number(scores.deviation), scores.n,
+                            rate.failed, method.rate == rate.rate ? 1 : 0);
+      }
+    }
+  }
+  return text;
+}
+
 }  // namespace ignd

@@ -33,5 +33,6 @@ ResultTable comparison_table(const ExperimentResults& experiment, const PanelRes
 std::string markdown_tables(const ExperimentResults& experiment);
 std::string latex_table(const ExperimentResults& experiment);
 std::string curves_csv(const ExperimentResults& experiment);
+std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
 
 }  // namespace ignd

@@ -162,7 +162,7 @@ class Reader {
     made_.description = text_of(file_, "description");
     made_.paper = text_of(file_, "paper");
     made_.x_label = text_of(file_, "x-label");
-    made_.figure = file_["figure"].value<bool>().value_or(true);
+    read_figures();
     made_.seeds = count_of(file_, "seeds").value_or(1);
     if (quick() != nullptr) made_.seeds = count_of(*quick(), "seeds").value_or(made_.seeds);
     made_.seeds = options_.seeds.value_or(made_.seeds);
@@ -186,6 +186,23 @@ class Reader {
     if (const auto* given = file_["quick"].as_table()) {
       check_keys(*given, "quick", "'quick'");
       if (const auto* settings = (*given)["settings"].as_table()) check_settings(*settings);
+    }
+  }
+
+  void read_figures() {
+    const toml::node* given = file_.get("figures");
+    if (given == nullptr) made_.figures = {FigureKind::curves};
+    if (given == nullptr || !is_of(*given, texts)) return;
+    static const std::vector<std::string> known{"curves", "rates"};
+    for (const auto& item : *given->as_array()) {
+      const auto name = item.value<std::string>().value();
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        fault(item, "'figures' has {}, but knows {}{}", in_quotes(name), join(known, " and "), suggestion(name, known));
+      } else if (name == "rates" && !file_.contains("search")) {
+        fault(item, "a figure of rates needs a search for them");
+      } else {
+        made_.figures.push_back(name == "curves" ? FigureKind::curves : FigureKind::rates);
+      }
     }
   }
 

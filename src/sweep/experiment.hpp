@@ -44,7 +44,7 @@ struct Experiment {
   std::uint64_t seeds = 0;
   std::string x_label;
   MetricInfo metric;
-  bool figure = true;
+  std::vector<FigureKind> figures;
   std::vector<std::string> columns;
   std::vector<Comparison> comparisons;
   Search search;

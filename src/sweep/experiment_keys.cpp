@@ -18,7 +18,9 @@ const std::vector<FileKey>& file_keys() {
       {"", "seeds", count, true, "how many runs each line is the mean of: seeds 1, 2, ..."},
       {"", "x-label", text, true, "what the curves run over"},
       {"", "metric", table, true, "what is measured"},
-      {"", "figure", flag, false, "false: a table only (default: true)"},
+      {"", "figures", texts, false,
+       "what is drawn: \"curves\" (default) of the metric while methods learn, \"rates\", the metric against the "
+       "learning rates that were tried; an empty list: a table only"},
       {"", "columns", texts, false, "further numbers of the runs that become columns of the table"},
       {"", "compare", pairs, false,
        "pairs of methods compared seed by seed wherever a panel has both; the first is expected to be better"},

@@ -21,6 +21,7 @@ struct RateResult {
   double rate = 0;
   std::uint64_t planned = 0, done = 0, failed = 0;
   std::optional<double> mean;  // of what the rate is chosen by; none where a run failed or is missing
+  std::vector<double> scores = {};  // of the runs that finished
 };
 
 // A line of a figure and a row of a table.
@@ -53,6 +54,8 @@ struct MetricInfo {
   bool log_scale = false;  // the figure's axis, and comparisons are made of logarithms
 };
 
+enum class FigureKind { curves, rates };
+
 // Everything the report says about an experiment, as the store has it.
 struct ExperimentResults {
   std::string name;  // "frozen-lake"
@@ -61,7 +64,7 @@ struct ExperimentResults {
   std::string description;  // paragraphs separated by empty lines; may be empty
   std::string paper;        // "figure 1", or empty
   bool preview = false;     // made with --quick: never beside the paper's numbers
-  bool figure = true;       // draw the panels' curves
+  std::vector<FigureKind> figures{FigureKind::curves};
   std::string x_label;
   MetricInfo metric;
   std::vector<std::string> extra_columns;  // names of RunResult::extras

@@ -41,6 +41,8 @@ RateResult judge_rate(const Experiment& experiment, const Method& method, double
     const auto run = store.find(config);
     if (!run) continue;
     ++judgement.done;
+    const bool finished = run->result.status == RunStatus::finished;
+    if (finished && run->result.score) judgement.scores.push_back(*run->result.score);
     const auto value = judged(experiment, run->result);
     if (value) {
       sum += *value;
@@ -193,7 +195,7 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
   results.description = experiment.description;
   results.paper = experiment.paper;
   results.preview = experiment.preview;
-  results.figure = experiment.figure;
+  results.figures = experiment.figures;
   results.x_label = experiment.x_label;
   results.metric = experiment.metric;
   results.extra_columns = experiment.columns;

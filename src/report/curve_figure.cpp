@@ -1,0 +1,118 @@
+#include "core/text.hpp"
+#include "report/figure_parts.hpp"
+#include "report/titles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// More than a panel has room for; the table of the curves has them all.
+constexpr std::size_t most_points = 400;
+
+std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
+  std::vector<FigurePoint> kept;
+  for (std::size_t k = 0; k < most_points; ++k) kept.push_back(points[k * (points.size() - 1) / (most_points - 1)]);
+  return kept;
+}
+
+// What the drawing of one experiment's panels goes through.
+class PanelMaker {
+ public:
+  explicit PanelMaker(const ExperimentResults& experiment) : experiment_(experiment) {}
+
+  FigurePanel make(const PanelResults& results) {
+    FigurePanel panel;
+    panel.title = title_of(results);
+    undrawn_ = 0;
+    thinned_ = uneven_ = false;
+    std::vector<bool> failed;
+    for (const MethodResults& method : results.methods) {
+      FigureLine line = make_line(method);
+      if (line.points.empty()) continue;
+      failed.push_back(summarize(method).failed > 0);
+      panel.lines.push_back(std::move(line));
+    }
+    if (!panel.lines.empty()) set_ranges(panel, failed);
+    if (undrawn_ > 0) {
+      panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is too large or not finite{}.",
+                                          undrawn_, experiment_.metric.log_scale ? ", or has no logarithm" : ""));
+    }
+    if (uneven_) {
+      panel.remarks.emplace_back(
+          "Some runs end before others: each point is the mean of the runs that were still going on.");
+    }
+    if (thinned_) {
+      panel.remarks.push_back(fmt::format("At most {} points of a line are drawn; the CSV file has all.", most_points));
+    }
+    return panel;
+  }
+
+ private:
+  FigureLine make_line(const MethodResults& method) {
+    FigureLine line;
+    line.name = method.name;
+    line.style = styles_.of(method.name);
+    const std::vector<CurvePoint> curve = mean_curve(method);
+    for (const CurvePoint& point : curve) {
+      if (point.values.n != curve.front().values.n) uneven_ = true;
+      if (const auto drawn = figure_point(point.x, point.values, point.logarithms, experiment_.metric.log_scale)) {
+        line.points.push_back(*drawn);
+      } else {
+        ++undrawn_;
+      }
+    }
+    if (line.points.size() > most_points) {
+      line.points = thinned(line.points);
+      thinned_ = true;
+    }
+    const ScoreSummary scores = summarize(method);
+    std::vector<std::string> remarks;
+    if (scores.failed > 0) remarks.push_back(fmt::format("{} of {} failed", scores.failed, scores.done));
+    if (scores.done < method.planned) remarks.push_back(fmt::format("{} of {} seeds", scores.done, method.planned));
+    line.remark = join(remarks, ", ");
+    return line;
+  }
+
+  void set_ranges(FigurePanel& panel, const std::vector<bool>& failed) const {
+    Range x;
+    Range all;
+    Range sound;
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      for (const FigurePoint& point : panel.lines[k].points) x.include(point.x);
+      all.include(panel.lines[k]);
+      if (!failed[k]) sound.include(panel.lines[k]);
+    }
+    panel.low_x = x.low;
+    panel.high_x = x.high > x.low ? x.high : x.low + std::max(1.0, 0.1 * std::abs(x.low));
+    Range& y = all;
+    const bool far_off = !sound.empty() && sound.length() > 0 && all.length() > 5 * sound.length();
+    if (far_off && !experiment_.metric.log_scale) {
+      y = sound;
+      panel.remarks.emplace_back("Lines with failed runs leave the panel: they are far from all others.");
+    }
+    set_y_range(panel, y, experiment_.metric.log_scale);
+  }
+
+  const ExperimentResults& experiment_;
+  LineStyles styles_;
+  std::size_t undrawn_ = 0;
+  bool thinned_ = false, uneven_ = false;
+};
+
+}  // namespace
+
+Figure curve_figure(const ExperimentResults& experiment) {
+  Figure figure = figure_of(experiment);
+  figure.name = "curves";
+  figure.heading = "Learning curves";
+  figure.x_label = experiment.x_label;
+  PanelMaker maker(experiment);
+  for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
+  return figure;
+}
+
+}  // namespace ignd
