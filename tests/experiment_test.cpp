@@ -204,6 +204,7 @@ TEST(Experiment, EveryFaultIsFound) {
       {"seeds = 20", "seeds = \"many\""},
       {"x-label = \"episode\"", "figures = \"yes\""},
       {"columns = [\"early\"]", "figures = [\"rate\"]"},
+      {"columns = [\"early\"]", "by-default = \"fully\""},
       {"metric = { label = \"return\", better = \"higher\" }", ""},
       {"metric = { label = \"return\", better = \"higher\" }", "metric = 3"},
       {"columns = [\"early\"]", "columns = [3]"},

@@ -163,6 +163,8 @@ class Reader {
     made_.paper = text_of(file_, "paper");
     made_.x_label = text_of(file_, "x-label");
     read_figures();
+    const std::string by_default = choice(file_, "by-default", {"full", "quick", "nothing"}, "full");
+    if (by_default != "full") made_.by_default = by_default == "quick" ? ByDefault::quick : ByDefault::nothing;
     made_.seeds = count_of(file_, "seeds").value_or(1);
     if (quick() != nullptr) made_.seeds = count_of(*quick(), "seeds").value_or(made_.seeds);
     made_.seeds = options_.seeds.value_or(made_.seeds);

@@ -36,11 +36,15 @@ struct Search {
   std::uint64_t tuning_seeds = 0;
 };
 
+// What is made of an experiment by who names none: all of it, a preview, or nothing since it takes too long.
+enum class ByDefault { full, quick, nothing };
+
 // An experiment file, checked, with all defaults filled in.
 struct Experiment {
   std::string name;  // of the file, without ".toml"
   std::string title, question, description, paper;
   std::string task;
+  ByDefault by_default = ByDefault::full;
   std::uint64_t seeds = 0;
   std::string x_label;
   MetricInfo metric;

@@ -21,6 +21,8 @@ const std::vector<FileKey>& file_keys() {
       {"", "figures", texts, false,
        "what is drawn: \"curves\" (default) of the metric while methods learn, \"rates\", the metric against the "
        "learning rates that were tried; an empty list: a table only"},
+      {"", "by-default", text, false,
+       "what `ignd reproduce` without names makes of it: \"full\" (default), \"quick\" or \"nothing\""},
       {"", "columns", texts, false, "further numbers of the runs that become columns of the table"},
       {"", "compare", pairs, false,
        "pairs of methods compared seed by seed wherever a panel has both; the first is expected to be better"},

@@ -20,7 +20,7 @@ struct SeedResult {
 struct RateResult {
   double rate = 0;
   std::uint64_t planned = 0, done = 0, failed = 0;
-  std::optional<double> mean;  // of what the rate is chosen by; none where a run failed or is missing
+  std::optional<double> mean;       // of what the rate is chosen by; none where a run failed or is missing
   std::vector<double> scores = {};  // of the runs that finished
 };
 
