@@ -84,8 +84,10 @@ class NetworkRun {
       for (std::uint64_t part = 0; part < parts_; ++part) {
         if (stop) throw RunStopped();
         learn(trainer_, data_.train, part_of_order(part));
-        if (trainer_.status() != StepStatus::learned || !look()) return failed(RunStatus::diverged);
+        if (trainer_.status() != StepStatus::learned) return failed(RunStatus::diverged);
+        look();
       }
+      if (!is_within_reason()) return failed(RunStatus::diverged);
     }
     return finish();
   }
@@ -110,10 +112,13 @@ class NetworkRun {
     return outputs;
   }
 
-  // A point of the curve. Returns whether the run is still within reason.
-  bool look() {
+  // A point of the curve.
+  void look() {
     result_.x.push_back(static_cast<double>(trainer_.steps()) / static_cast<double>(data_.train.size()));
     result_.y.push_back(mape_of(data_.test, outputs_on(data_.test)));
+  }
+
+  bool is_within_reason() const {
     return mean_squared_error(data_.validation, outputs_on(data_.validation)) <= most_error_;
   }
 
