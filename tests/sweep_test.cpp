@@ -55,7 +55,11 @@ void fake_search(Store& store, const Experiment& experiment, const std::vector<s
       RunResult result;
       const bool is_last = r + 1 == scores.size() && k + 1 == scores[r].size();
       result.status = is_last ? last : RunStatus::finished;
-      (experiment.search.by_validation ? result.validation : result.score) = scores[r][k];
+      result.score = scores[r][k];
+      if (experiment.search.by_validation) {
+        result.validation = scores[r][k];
+        result.score = 1 - scores[r][k];  // what is reported says the opposite, and must not be asked
+      }
       store.add(runs[k], {result, 0.5, "1", "h"});
     }
   }
@@ -219,6 +223,7 @@ TEST(Plan, ByValidationTheSearchIsWhatIsReported) {
   fake_search(store, experiment, {{0.1, 0.2, 0.1}, {0.5, 0.6, 0.5}, {0.3, 0.7, 0.3}});
   const auto results = collect_results(experiment, store);
   EXPECT_EQ(searched(results).rate, 0.5);
+  EXPECT_EQ(searched(results).search[1].scores, (std::vector{0.5, 1 - 0.6, 0.5}));
   EXPECT_EQ(searched(results).runs.size(), 3U);
   EXPECT_EQ(results.planned, 3U + 9U);
   EXPECT_EQ(results.done, 9U);
