@@ -1,6 +1,7 @@
 #include "cli/bench.hpp"
 #include "cli/data.hpp"
 #include "cli/output.hpp"
+#include "cli/report_folder.hpp"
 #include "cli/reproduce.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
@@ -68,7 +69,7 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->final_callback([&] { code = bench(options); });
 }
 
-CLI::Option* add_data_options(CLI::App* command, DataFile& data, const char* group) {
+CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group) {
   command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
       ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
@@ -236,7 +237,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   TrainOptions train_options;
   UseOptions use_options;
   ReproduceOptions reproduce_options;
-  std::string report_folder = "results";
+  std::string report_folder = default_folder;
   add_train(app, train_options, code);
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, code);
