@@ -43,7 +43,7 @@ std::string size_text(const PairedDifference& difference) {
   return with_spread(mean ? std::optional(std::abs(*mean)) : std::nullopt, difference.standard_error);
 }
 
-// The same or worse than a method that takes no search.
+// What is to be said where a method that takes no search is not clearly worse.
 std::string baseline_clause(const MethodResults& best, const MethodResults& baseline, const MetricInfo& metric) {
   const PairedDifference difference = compare(best, baseline, metric);
   const auto& mean = difference.differences.mean;
@@ -54,7 +54,9 @@ std::string baseline_clause(const MethodResults& best, const MethodResults& base
   if (apart || difference.pairs < 2) {
     return fmt::format("; even {} is better, by {}", baseline.name, size_text(difference));
   }
-  return fmt::format("; even {} is as good: the difference to it is {}", baseline.name, size_text(difference));
+  const std::string verdict = ahead ? fmt::format("it cannot be told apart from {} either", baseline.name)
+                                    : fmt::format("even {} is as good", baseline.name);
+  return fmt::format("; {}: the difference is {}", verdict, size_text(difference));
 }
 
 std::string against_others(const std::vector<const MethodResults*>& methods, const MetricInfo& metric) {
