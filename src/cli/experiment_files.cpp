@@ -44,7 +44,7 @@ void read_one(const std::string& name, const fs::path& path, const ExperimentOpt
     if (text.size() > largest_file)
       throw FileError(fmt::format("{} is no experiment file: too large", quoted_path(path)));
     Experiment experiment = parse_experiment(text, path.stem(), options);
-    files.push_back({name, std::move(text), std::move(experiment)});
+    files.push_back({name, std::move(text), options, std::move(experiment)});
   } catch (const InvalidArgument& fault) {
     std::istringstream lines(fault.what());
     for (std::string line; std::getline(lines, line);) faults.push_back(fmt::format("{}: {}", quoted_path(path), line));

@@ -10,6 +10,7 @@ namespace ignd::cli {
 struct ExperimentFile {
   std::string given_as;  // on the command line: a name or a path
   std::string text;
+  ExperimentOptions options;
   Experiment experiment;
 };
 

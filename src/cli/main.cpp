@@ -1,6 +1,8 @@
 #include "cli/bench.hpp"
+#include "cli/compare.hpp"
 #include "cli/data.hpp"
 #include "cli/output.hpp"
+#include "cli/report_folder.hpp"
 #include "cli/reproduce.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
@@ -68,7 +70,7 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->final_callback([&] { code = bench(options); });
 }
 
-CLI::Option* add_data_options(CLI::App* command, DataFile& data, const char* group) {
+CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group) {
   command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
       ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
@@ -80,8 +82,10 @@ CLI::Option* add_data_options(CLI::App* command, DataFile& data, const char* gro
   return command->add_option("data", data.path, "File, gzip or not; - is the standard input");
 }
 
-void add_train(CLI::App& app, TrainOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
+constexpr std::uint64_t most_epochs = 1'000'000;
+
+// What is learned from which rows of a table, and how long.
+void add_table_options(CLI::App* command, TrainOptions& options) {
   const char* data = "Data";
   add_data_options(command, options.data, data);
   command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
@@ -114,6 +118,28 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(model);
 
   const char* training = "Training";
+  command
+      ->add_option("--schedule", options.schedule,
+                   "cosine, constant or robbins-monro, with options; cosine if not given")
+      ->group(training);
+  command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
+      ->check(CLI::Range(std::uint64_t{0}, most_epochs))
+      ->capture_default_str()
+      ->group(training);
+  command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
+      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
+      ->capture_default_str()
+      ->group(training);
+  command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
+  command->add_option("--l2", options.run.l2, "Weight of the squared norm in the loss")
+      ->capture_default_str()
+      ->group(training);
+}
+
+void add_train(CLI::App& app, TrainOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
+  add_table_options(command, options);
+  const char* training = "Training";
   CLI::Option* optimizer =
       command
           ->add_option("--optimizer", options.optimizer,
@@ -126,23 +152,6 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->excludes(optimizer)
       ->group(training);
   command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
-      ->capture_default_str()
-      ->group(training);
-  command
-      ->add_option("--schedule", options.schedule,
-                   "cosine, constant or robbins-monro, with options; cosine if not given")
-      ->group(training);
-  constexpr std::uint64_t most_epochs = 1'000'000;
-  command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
-      ->check(CLI::Range(std::uint64_t{0}, most_epochs))
-      ->capture_default_str()
-      ->group(training);
-  command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
-      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
-      ->capture_default_str()
-      ->group(training);
-  command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
-  command->add_option("--l2", options.run.l2, "Weight of the squared norm in the loss")
       ->capture_default_str()
       ->group(training);
   command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
@@ -183,6 +192,37 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       if (option->count() > 0) options.given.push_back(option->get_name());
     }
     code = train(options);
+  });
+}
+
+void add_compare(CLI::App& app, CompareOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
+  add_table_options(command, options.training);
+  const char* comparison = "Comparison";
+  command->add_option("--optimizers", options.optimizers, "Names, with commas between them")
+      ->capture_default_str()
+      ->group(comparison);
+  command->add_option("--lrs", options.rates, "Learning rates: FROM:TO[:PER-DECADE], or a list with commas")
+      ->capture_default_str()
+      ->group(comparison);
+  command->add_option("--seeds", options.seeds, "Splits, initial weights and orders to try each of them with")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->capture_default_str()
+      ->group(comparison);
+  command->add_option("--budget", options.budget, "Time to fit into, by fewer rates and seeds: 90s, 10m, 2h")
+      ->group(comparison);
+  command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
+      ->check(CLI::Range(1, 1024))
+      ->group(comparison);
+  command->add_option("--out", options.out, "Folder for results and report; compare- and the file's name if not given")
+      ->group(comparison);
+  command->final_callback([&, command] {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() == 0 || option->get_positional()) continue;
+      const bool flag = option->get_items_expected_max() == 0;
+      options.given.push_back({option->get_name(), flag ? "" : option->as<std::string>(), flag});
+    }
+    code = compare(options);
   });
 }
 
@@ -232,12 +272,14 @@ bool nobody_reads_output() {
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
   BenchOptions bench_options;
+  CompareOptions compare_options;
   DataOptions data_options;
   TrainOptions train_options;
   UseOptions use_options;
   ReproduceOptions reproduce_options;
-  std::string report_folder = "results";
+  std::string report_folder = default_folder;
   add_train(app, train_options, code);
+  add_compare(app, compare_options, code);
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, code);
   add_data(app, data_options, code);

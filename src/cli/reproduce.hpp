@@ -19,7 +19,4 @@ struct ReproduceOptions {
 // Makes the runs that are missing, and the report. Returns the exit code.
 int reproduce(const ReproduceOptions& options);
 
-// The report of a folder of results, finished or not.
-int make_report(const std::string& folder);
-
 }  // namespace ignd::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/data_file.hpp"
+#include "data/data_file.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
 #include "train/stream_learner.hpp"

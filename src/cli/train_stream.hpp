@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/data_file.hpp"
+#include "data/data_file.hpp"
 
 #include <string>
 #include <vector>

@@ -4,6 +4,7 @@
 #include "cli/output.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/quality_table.hpp"
+#include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
 #include "cli/use_stream_model.hpp"
 #include "core/atomic_file.hpp"

@@ -41,8 +41,8 @@ class TabularTask final : public Task {
   std::string name() const override { return "tabular"; }
   std::string meaning() const override {
     return "Regression on California Housing or Diamonds, one sample at a time. The score is the mean absolute "
-           "percentage "
-           "error on the test rows at the last iterate, as a fraction; the curve is that error over the epochs.";
+           "percentage error on the test rows at the last iterate, as a fraction; the curve is that error over the "
+           "epochs.";
   }
   std::span<const SettingKey> keys() const override;
   std::vector<std::string> faults(const Settings& settings) const override;

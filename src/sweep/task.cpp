@@ -4,6 +4,7 @@
 #include "ignd/error.hpp"
 #include "sweep/frozen_lake_task.hpp"
 #include "sweep/lqr_task.hpp"
+#include "sweep/table_study_task.hpp"
 #include "sweep/tabular_task.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace ignd {
 namespace {
 
 const std::vector<const Task*>& tasks() {
-  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &tabular_task()};
+  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &table_study_task(), &tabular_task()};
   return all;
 }
 

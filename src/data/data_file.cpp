@@ -1,4 +1,4 @@
-#include "cli/data_file.hpp"
+#include "data/data_file.hpp"
 
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
@@ -10,9 +10,8 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-namespace ignd::cli {
+namespace ignd {
 
 namespace fs = std::filesystem;
 
@@ -54,26 +53,4 @@ void refuse_model(const std::string& path) {
   throw FileError(fmt::format("{} is a model, not data; are the two in the right order?", quoted_path(path)));
 }
 
-void check_can_save(const std::string& path, const DataFile& data) {
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
-    throw FileError(fmt::format("cannot save {}: there is no folder {}", quoted_path(path), quoted_path(folder)));
-  }
-  if (fs::is_directory(path, ignored) || fs::path(path).filename().empty()) {
-    throw FileError(fmt::format("cannot save {}: it is a folder", quoted_path(path)));
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw FileError(fmt::format("cannot save {}: the folder cannot be written to", quoted_path(path)));
-  }
-  refuse_same_file(path, data.path, "the data");
-}
-
-void refuse_same_file(const std::string& path, const std::string& other, const char* what) {
-  std::error_code ignored;
-  if (fs::equivalent(path, other, ignored)) {
-    throw FileError(fmt::format("cannot save {}: that is {}", quoted_path(path), what));
-  }
-}
-
-}  // namespace ignd::cli
+}  // namespace ignd

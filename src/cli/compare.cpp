@@ -1,0 +1,175 @@
+#include "cli/compare.hpp"
+
+#include "cli/comparison_table.hpp"
+#include "cli/output.hpp"
+#include "cli/quality_table.hpp"
+#include "cli/report_folder.hpp"
+#include "cli/shell_word.hpp"
+#include "cli/sweep_experiments.hpp"
+#include "core/text.hpp"
+#include "data/checksum.hpp"
+#include "ignd/error.hpp"
+#include "report/escape.hpp"
+#include "report/number_text.hpp"
+#include "report/recommendation.hpp"
+#include "sweep/plan.hpp"
+#include "sweep/prepared_tables.hpp"
+#include "sweep/study_budget.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget", "--jobs", "--out"};
+// These do not change what is compared.
+const std::vector<std::string> incidental_options{"--jobs", "--out"};
+
+std::string command_text(const char* command, const CompareOptions& options, const std::vector<std::string>& without) {
+  std::string text = fmt::format("ignd {} {}", command, shell_word(options.training.data.path));
+  for (const auto& [name, value, is_flag] : options.given) {
+    if (std::ranges::find(without, name) != without.end()) continue;
+    text += " " + name;
+    // Behind a space, a value that looks like an option would be taken for one.
+    if (!is_flag) text += (value.starts_with('-') ? "=" : " ") + shell_word(value);
+  }
+  return text;
+}
+
+// The best iterate of seed 1 is one of the runs compared, to the last bit.
+std::string train_command(const CompareOptions& options, const MethodResults& best) {
+  return fmt::format("{} --optimizer {} --lr {} --seed 1", command_text("train", options, own_options),
+                     shell_word(best.name), format_number(best.rate.value_or(0)));
+}
+
+std::string experiment_name(const std::string& path) {
+  fs::path name = fs::path(path).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  return name.stem();
+}
+
+void check_file(const std::string& path) {
+  if (path.empty()) throw InvalidArgument("name the file to compare optimizers on");
+  if (path == "-") throw InvalidArgument("the standard input can be read only once; put the table into a file");
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw FileError(fmt::format("there is no file {}", quoted_path(path)));
+  if (!fs::is_regular_file(path, ignored)) {
+    throw FileError(fmt::format("{} is no plain file, which can be read again", quoted_path(path)));
+  }
+}
+
+// Names end up in an experiment file, which is text.
+void check_texts(const CompareOptions& options) {
+  const TaskOptions& task = options.training.task;
+  const std::string& delimiter = options.training.data.delimiter;
+  for (const std::string& text :
+       {options.training.data.path, delimiter == "\t" ? "" : delimiter, task.target, task.loss,
+        task.weight.value_or(""), task.split_by.value_or(""), task.split_time.value_or(""), options.training.run.model,
+        options.training.schedule}) {
+    if (clean_text(text) == text) continue;
+    throw InvalidArgument(
+        fmt::format("{} has bytes that are no readable UTF-8 text; give it another name", in_quotes(text)));
+  }
+}
+
+// Everything that can be known to be wrong before the data are read, which may take long.
+OptimizerStudy checked_study(const CompareOptions& options) {
+  check_file(options.training.data.path);
+  if (options.training.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  OptimizerStudy study{.table = {.data = options.training.data,
+                                 .checksum = {},
+                                 .task = options.training.task,
+                                 .run = options.training.run},
+                       .optimizers = parse_optimizers(options.optimizers),
+                       .rates = RateRange::parse(options.rates),
+                       .seeds = options.seeds,
+                       .note = {}};
+  if (study.table.data.delimiter == "\t") study.table.data.delimiter = "tab";
+  if (!options.training.schedule.empty()) study.table.run.schedule = options.training.schedule;
+  if (!options.budget.empty()) parse_duration(options.budget);
+  refuse_model(study.table.data.path);
+  study.table.checksum = sha256_of_file(study.table.data.path);
+  const auto faults = study_faults(study.table);
+  if (!faults.empty()) throw InvalidArgument(list_faults(faults));
+  return study;
+}
+
+std::optional<StoredExperiment> find_stored(const std::string& folder, const std::string& name) {
+  std::error_code ignored;
+  if (!fs::exists(store_path(folder), ignored)) return std::nullopt;
+  for (StoredExperiment& stored : Store(folder, Store::Access::read).experiments()) {
+    if (stored.name == name) return std::move(stored);
+  }
+  return std::nullopt;
+}
+
+void check_same_file(const StoredExperiment& stored, const TableStudy& study, const std::string& folder) {
+  const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
+  if (experiment.panels.at(0).methods.at(0).settings.word("checksum") == study.checksum) return;
+  throw FileError(
+      fmt::format("{} has changed since the comparison in {} began; put the file back, or begin another with --out",
+                  study.data.name(), quoted_path(folder)));
+}
+
+// What there is to be run, decided once: a later command that asks for the same finds it in the store.
+std::string plan_text(const CompareOptions& options, OptimizerStudy study, const std::string& folder) {
+  const auto table = prepared_table(study.table, 1);
+  Store(folder, Store::Access::write);  // a folder that cannot be used is known before time is spent
+  const unsigned jobs = jobs_or_cores(options.jobs);
+  const StudyCosts costs = measure_costs(study, *table);
+  if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
+  print_error("{}: {} rows; about {} with {} runs at a time\n", options.training.data.path,
+              with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);
+  return experiment_text(study, *table);
+}
+
+// Returns the exit code.
+int print_result(const CompareOptions& options, const StoredExperiment& wanted, const std::string& folder) {
+  const Store store(folder, Store::Access::read);
+  const ExperimentResults results = collect_results(parse_experiment(wanted.file, wanted.name, wanted.options), store);
+  const PanelResults& panel = results.panels.at(0);
+  const std::uint64_t seeds = panel.methods.at(0).planned;
+  print("{}: {} on the test rows, mean and deviation over {} seed{}\n\n", panel.title, results.metric.label, seeds,
+        seeds == 1 ? "" : "s");
+  print_comparison(panel, results.metric);
+  const Recommendation recommendation = recommend(panel, results.metric);
+  print("\n");
+  if (recommendation.best == nullptr) {
+    print_error("ignd: {}; choose them with --lrs\n", recommendation.sentence);
+    return 1;
+  }
+  print("{}.\n\n    {}\n\n", recommendation.sentence, train_command(options, *recommendation.best));
+  return 0;
+}
+
+}  // namespace
+
+int compare(const CompareOptions& options) {
+  check_texts(options);
+  const OptimizerStudy study = checked_study(options);
+  const std::string name = experiment_name(options.training.data.path);
+  const std::string folder = options.out.empty() ? "compare-" + name : options.out;
+  StoredExperiment wanted{name, "", {}, command_text("compare", options, incidental_options), 0};
+  const auto stored = find_stored(folder, name);
+  if (stored && stored->command == wanted.command) {
+    check_same_file(*stored, study.table, folder);
+    wanted.file = stored->file;
+  } else {
+    wanted.file = plan_text(options, study, folder);
+  }
+  const std::string note = parse_experiment(wanted.file, name, {}).panels.at(0).note;
+  if (!note.empty()) print_error("{}: {}\n", name, note);
+  const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs));
+  if (stopped != 0) return stopped;
+  const int result = print_result(options, wanted, folder);
+  const int report = make_report(folder);
+  return result != 0 ? result : report;
+}
+
+}  // namespace ignd::cli

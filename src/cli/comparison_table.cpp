@@ -1,0 +1,42 @@
+#include "cli/comparison_table.hpp"
+
+#include "cli/output.hpp"
+#include "report/number_text.hpp"
+#include "report/statistics.hpp"
+
+#include <algorithm>
+
+namespace ignd::cli {
+namespace {
+
+// Rates that were given, as those of the baselines, mean nothing.
+std::string rate_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  return method.rate ? rate_text(*method.rate) : "none";
+}
+
+std::string failures_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  std::uint64_t failed = 0;
+  std::uint64_t done = 0;
+  for (const RateResult& rate : method.search) {
+    failed += rate.failed;
+    done += rate.done;
+  }
+  return fmt::format("{} of {}", failed, done);
+}
+
+}  // namespace
+
+void print_comparison(const PanelResults& panel, const MetricInfo& metric) {
+  std::size_t width = 0;
+  for (const MethodResults& method : panel.methods) width = std::max(width, method.name.size());
+  print("{:<{}}  {:>10}  {:>22}  {:>12}\n", "", width + 2, "rate", metric.label, "runs failed");
+  for (const MethodResults& method : panel.methods) {
+    const Spread score = summarize(method).all;
+    print("  {:<{}}  {:>10}  {:>22}  {:>12}\n", method.name, width, rate_cell(method),
+          with_spread(score.mean, score.deviation), failures_cell(method));
+  }
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,57 @@
+#include "cli/report_folder.hpp"
+
+#include "cli/output.hpp"
+#include "cli/shell_word.hpp"
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "report/report.hpp"
+#include "sweep/plan.hpp"
+#include "sweep/store.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+// The command with the folder, wherever that has gone since.
+std::string command_in(const std::string& folder, const StoredExperiment& stored) {
+  const bool is_default = folder == (stored.options.quick ? preview_folder : default_folder);
+  return is_default ? stored.command : stored.command + " --out " + shell_word(folder);
+}
+
+ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {
+  ExperimentResults results = collect_results(parse_experiment(stored.file, stored.name, stored.options), store);
+  results.command = command_in(folder, stored);
+  results.wall_seconds = stored.wall_seconds;
+  for (const std::string& warning : results.warnings)
+    print_error("{}: {}\n", printable(stored.name), printable(warning, 500));
+  if (results.done < results.planned) {
+    print_error("{}: {} of {} runs are missing; `{}` makes them\n", printable(stored.name),
+                results.planned - results.done, results.planned, printable(results.command, 500));
+  }
+  return results;
+}
+
+}  // namespace
+
+int make_report(const std::string& folder) {
+  const Store store(folder, Store::Access::read);
+  std::vector<ExperimentResults> all;
+  int code = 0;
+  for (const StoredExperiment& stored : store.experiments()) {
+    try {
+      all.push_back(collect(stored, store, folder));
+    } catch (const InvalidArgument& fault) {
+      code = 1;
+      print_error("ignd: the experiment {} in {} cannot be read and is left out: {}\n", in_quotes(stored.name),
+                  quoted_path(folder), printable(fault.what(), 200));
+    }
+  }
+  for (const std::string& warning : write_report(all, folder).warnings) print_error("ignd: {}\n", warning);
+  print("{}\n", (std::filesystem::path(folder) / "report.html").string());
+  return code;
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "sweep/store.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ignd::cli {
+
+// Puts experiments into the folder's store and makes those of their runs that it does not have, `jobs` at a time.
+// Signals are caught meanwhile; a report is quick, and made again by another command. Returns the exit code.
+int sweep_experiments(const std::vector<StoredExperiment>& wanted, const std::string& folder, unsigned jobs);
+
+// 0: as many as the machine has cores.
+unsigned jobs_or_cores(std::uint64_t jobs);
+
+}  // namespace ignd::cli

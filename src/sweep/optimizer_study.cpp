@@ -1,0 +1,114 @@
+#include "sweep/optimizer_study.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "sweep/table_study_task.hpp"
+#include "train/baselines.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+constexpr const char* description =
+    "Every optimizer is trained at every rate and seed, as `ignd train` does it with the same options. A seed draws "
+    "the split, the initial weights and the order of the rows, the same for all optimizers. The rate is the one with "
+    "the best mean on the validation rows; the numbers are those of the test rows, and the curves those of the "
+    "validation rows.";
+
+std::string toml_text(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      quoted += fmt::format("\\u{:04X}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string toml_list(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  quoted.reserve(texts.size());
+  for (const std::string& text : texts) quoted.push_back(toml_text(text));
+  return "[" + join(quoted, ", ") + "]";
+}
+
+std::string all_pairs(const std::vector<std::string>& names) {
+  std::vector<std::string> pairs;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) pairs.push_back(toml_list({names[i], names[k]}));
+  }
+  return "[" + join(pairs, ", ") + "]";
+}
+
+std::string settings_text(const TableStudy& study) {
+  const Settings settings = settings_of(study);
+  std::string lines;
+  for (const SettingKey& key : table_study_keys()) {
+    const std::string& value = settings.word(key.name);
+    lines += fmt::format("{} = {}\n", key.name, key.kind == SettingKey::Kind::word ? toml_text(value) : value);
+  }
+  return lines;
+}
+
+std::string baseline_text(const char* name, const char* model) {
+  return fmt::format("\n[[panel.method]]\nname = {}\noptimizer = \"sgd\"\nrate = 0\nsettings = {{ model = {} }}\n",
+                     toml_text(name), toml_text(model));
+}
+
+}  // namespace
+
+std::vector<std::string> parse_optimizers(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string name(text.substr(start, end - start));
+    find_optimizer(name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw InvalidArgument(fmt::format("the optimizer {} is named twice", in_quotes(name)));
+    }
+    names.push_back(name);
+    start = end + 1;
+  }
+  return names;
+}
+
+std::string experiment_text(const OptimizerStudy& study, const TableTask& table) {
+  const std::string file = std::filesystem::path(study.table.data.path).filename();
+  const std::string& target = study.table.task.target;
+  const bool classes = table.target().is_class();
+  std::string text = fmt::format("title = {}\n", toml_text(fmt::format("Optimizers on {}", file)));
+  text +=
+      fmt::format("question = {}\n",
+                  toml_text(fmt::format("Which optimizer predicts {} best, and how sure is that?", in_quotes(target))));
+  text += fmt::format("description = {}\n", toml_text(description));
+  text += "task = \"table\"\n";
+  text += fmt::format("seeds = {}\n", study.seeds);
+  text += "x-label = \"epoch\"\n";
+  text += fmt::format("metric = {{ label = {}, better = \"lower\" }}\n", toml_text(score_name(table)));
+  text += "figures = [\"curves\", \"rates\"]\n";
+  text += fmt::format("columns = {}\n", toml_list(further_columns(table)));
+  text += fmt::format("compare = {}\n", all_pairs(study.optimizers));
+  text += "\n[settings]\n" + settings_text(study.table);
+  text += fmt::format("\n[search]\nrates = {}\nchoose-by = \"validation\"\n", study.rates.toml());
+  text += fmt::format("\n[[panel]]\nname = \"table\"\ntitle = {}\n", toml_text(fmt::format("{} of {}", target, file)));
+  if (!study.note.empty()) text += fmt::format("note = {}\n", toml_text(study.note));
+  for (const std::string& name : study.optimizers) {
+    text += fmt::format("\n[[panel.method]]\nname = {0}\noptimizer = {0}\n", toml_text(name));
+  }
+  if (table.encoder().features() <= most_baseline_features) {
+    text += baseline_text(classes ? "logistic regression" : "least squares", best_linear_model);
+  }
+  return text + baseline_text("best constant", best_constant_model);
+}
+
+}  // namespace ignd

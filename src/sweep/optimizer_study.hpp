@@ -1,0 +1,28 @@
+#pragma once
+
+#include "sweep/rate_range.hpp"
+#include "sweep/table_study.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+// Optimizers compared on a table, each at the rate that suits it, beside what takes no optimizer.
+struct OptimizerStudy {
+  TableStudy table;
+  std::vector<std::string> optimizers;  // names
+  RateRange rates;
+  std::uint64_t seeds = 0;
+  std::string note;  // what was left out; may be empty
+};
+
+// "sgd,ignd". Throws InvalidArgument, with the nearest known name, for one that does not exist, and for one named
+// twice.
+std::vector<std::string> parse_optimizers(std::string_view text);
+
+// The study as an experiment file; `table` is its table for any seed.
+std::string experiment_text(const OptimizerStudy& study, const TableTask& table);
+
+}  // namespace ignd

@@ -1,0 +1,109 @@
+#include "sweep/prepared_tables.hpp"
+
+#include "core/text.hpp"
+#include "data/checksum.hpp"
+#include "ignd/error.hpp"
+
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// Rows of all tasks that are kept for later runs: four bytes each.
+constexpr std::size_t most_rows = std::size_t{1} << 26;
+
+struct Prepared {
+  std::shared_ptr<const Table> table;
+  TableTask task;
+};
+
+std::shared_ptr<const Table> read(const TableStudy& study) {
+  if (sha256_of_file(study.data.path) != study.checksum) {
+    throw FileError(
+        fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
+                    "begin again with "
+                    "another --out",
+                    study.data.name()));
+  }
+  return std::make_shared<const Table>(study.data.read());
+}
+
+std::shared_ptr<const Prepared> prepare(std::shared_ptr<const Table> table, const TableStudy& study,
+                                        std::uint64_t seed) {
+  TaskOptions options = study.task;
+  options.seed = seed;
+  try {
+    TableTask task(*table, options);
+    return std::make_shared<const Prepared>(Prepared{std::move(table), std::move(task)});
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", study.data.name(), fault.what()));
+  }
+}
+
+// The file, and everything else that a prepared table depends on.
+std::string file_key(const DataFile& data, const std::string& checksum) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", data.path, checksum, data.format, data.delimiter, data.header);
+}
+
+std::string task_key(const TableStudy& study, std::uint64_t seed) {
+  TableStudy relevant;
+  relevant.data = study.data;
+  relevant.checksum = study.checksum;
+  relevant.task = study.task;
+  std::string key = fmt::format("{}\n", seed);
+  const Settings settings = settings_of(relevant);
+  for (const auto& [name, value] : settings.values()) key += fmt::format("{}={}\n", name, value);
+  return key;
+}
+
+class Cache {
+ public:
+  std::shared_ptr<const Prepared> get(const TableStudy& study, std::uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    const std::string key = task_key(study, seed);
+    for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
+      if (entry->first != key) continue;
+      recent_.splice(recent_.begin(), recent_, entry);
+      return recent_.front().second;
+    }
+    recent_.emplace_front(key, prepare(table_of(study), study, seed));
+    drop_oldest();
+    return recent_.front().second;
+  }
+
+ private:
+  std::shared_ptr<const Table> table_of(const TableStudy& study) {
+    std::shared_ptr<const Table>& table = tables_[file_key(study.data, study.checksum)];
+    if (!table) table = read(study);
+    return table;
+  }
+
+  void drop_oldest() {
+    std::size_t rows = 0;
+    auto entry = recent_.begin();
+    while (entry != recent_.end() && (entry == recent_.begin() || rows + entry->second->table->size() <= most_rows)) {
+      rows += entry->second->table->size();
+      ++entry;
+    }
+    recent_.erase(entry, recent_.end());
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Table>> tables_;
+  std::list<std::pair<std::string, std::shared_ptr<const Prepared>>> recent_;  // the latest first
+};
+
+}  // namespace
+
+std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed) {
+  static Cache cache;
+  auto prepared = cache.get(study, seed);
+  return {prepared, &prepared->task};
+}
+
+}  // namespace ignd

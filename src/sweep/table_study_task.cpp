@@ -1,0 +1,172 @@
+#include "sweep/table_study_task.hpp"
+
+#include "ignd/error.hpp"
+#include "sweep/prepared_tables.hpp"
+#include "train/table_baselines.hpp"
+
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// Squared errors are given in the target's units, all other losses as the model learns them: whatever is minimised is
+// what methods are compared by. Accuracy and the like are coarser, and nobody learns them.
+std::optional<double> score_of(const TableTask& table, const Quality& quality) {
+  const double score = table.loss() == "squared" && quality.regression ? quality.regression->rmse : quality.loss;
+  return std::isfinite(score) ? std::optional(score) : std::nullopt;
+}
+
+std::vector<std::pair<std::string, double>> further_numbers(const Quality& quality) {
+  std::vector<std::pair<std::string, double>> numbers;
+  const auto add = [&](const char* name, std::optional<double> value) {
+    if (value && std::isfinite(*value)) numbers.emplace_back(name, *value);
+  };
+  if (const auto& measured = quality.regression) {
+    add("rmse", measured->rmse);
+    add("mae", measured->mae);
+    add("mape", measured->mape);
+    add("r2", measured->r2);
+  }
+  if (const auto& measured = quality.classification) {
+    add("accuracy", measured->accuracy);
+    add("auc", measured->auc);
+  }
+  return numbers;
+}
+
+// Adds the measures to a result that may have a curve already.
+RunResult measured(RunResult result, const TableTask& table, const Quality& validation, const Quality& test) {
+  result.validation = score_of(table, validation);
+  result.score = score_of(table, test);
+  result.extras = further_numbers(test);
+  return result;
+}
+
+RunResult failed(RunResult result, RunStatus status, std::uint64_t step) {
+  result.status = status;
+  result.failed_at = step;
+  return result;
+}
+
+RunResult run_baseline(const TableTask& table, const std::string& model) {
+  const std::vector<Predictor> baselines = fit_baselines(table);
+  const std::size_t wanted = model == best_constant_model ? 0 : 1;
+  if (wanted >= baselines.size()) throw InvalidArgument("the table has too many features for a linear baseline");
+  const OutputOf& output = baselines[wanted].output;
+  return measured({}, table, judge(table, table.split().validation, output), judge(table, table.split().test, output));
+}
+
+// The curve is of the validation rows, which are looked at anyway.
+RunResult learn(TableRun& run, const TableTask& table, const std::atomic<bool>& stop) {
+  RunResult result;
+  try {
+    while (run.status() == TrainingStatus::running) {
+      const auto epoch = run.learn_epoch(stop, [] {});
+      if (stop) throw RunStopped();
+      if (!epoch) break;
+      const auto score = score_of(table, epoch->validation);
+      if (!score) break;
+      result.x.push_back(static_cast<double>(epoch->epoch));
+      result.y.push_back(*score);
+    }
+  } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
+    return failed(std::move(result), RunStatus::diverged, run.steps());
+  }
+  if (run.status() == TrainingStatus::diverged || run.kept_epoch() == 0) {
+    return failed(std::move(result), RunStatus::diverged, run.steps());
+  }
+  return result;
+}
+
+RunResult run_training(const TableTask& table, const RunOptions& options, const std::atomic<bool>& stop) {
+  TableRun run(table, options);
+  RunResult result = learn(run, table, stop);
+  if (result.status != RunStatus::finished) return result;
+  const TableModel kept = run.kept();
+  Trace<float> trace(*kept.model);
+  const OutputOf output = [&](std::span<const float> x) { return kept.model->predict({x}, trace); };
+  const Quality validation = judge(table, table.split().validation, output);
+  const Quality test = judge(table, table.split().test, output);
+  if (!score_of(table, validation) || !score_of(table, test)) {
+    return failed(std::move(result), RunStatus::diverged, run.steps());
+  }
+  constexpr double same = 1e-6;
+  if (validation.deviation <= same * table.target().deviation) {
+    return failed(std::move(result), RunStatus::collapsed, run.steps());
+  }
+  return measured(std::move(result), table, validation, test);
+}
+
+class TableStudyTask final : public Task {
+ public:
+  std::string name() const override { return "table"; }
+  std::string meaning() const override {
+    return "A model trained on a table of your own, as `ignd train` does it with the same options and seed: the seed "
+           "draws "
+           "the split, the initial weights and the order. `ignd compare` writes such experiments. The score is the "
+           "root "
+           "mean squared error on the test rows, in the target's units, or the mean of another loss as it is learned; "
+           "the "
+           "curve is that of the validation rows over the epochs. A run has diverged where `ignd train` says so.";
+  }
+  std::span<const SettingKey> keys() const override { return table_study_keys(); }
+  std::vector<Column> columns() const override {
+    return {{"rmse", "root mean squared error on the test rows"},
+            {"mae", "mean absolute error"},
+            {"mape", "mean absolute percentage error, as a fraction"},
+            {"r2", "share of the variance explained"},
+            {"accuracy", "share of test rows whose class is right"},
+            {"auc", "share of pairs of rows of both classes in the right order"}};
+  }
+  bool validates() const override { return true; }
+  std::vector<std::string> faults(const Settings& settings) const override { return study_faults(study_of(settings)); }
+  std::string missing(const Settings& settings) const override;
+  double cost(const RunConfig& config) const override;
+  RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override;
+};
+
+std::string TableStudyTask::missing(const Settings& settings) const {
+  const DataFile data = study_of(settings).data;
+  std::error_code ignored;
+  return std::filesystem::exists(data.path, ignored) ? "" : fmt::format("there is no file {}", data.name());
+}
+
+// Not in seconds: all runs of a comparison are on one table.
+double TableStudyTask::cost(const RunConfig& config) const {
+  if (is_baseline(config.settings.word("model"))) return 0;
+  return config.optimizer.transform == "plain" ? 1 : 3;
+}
+
+RunResult TableStudyTask::run(const RunConfig& config, const std::atomic<bool>& stop) const {
+  TableStudy study = study_of(config.settings);
+  const auto table = prepared_table(study, config.seed);
+  if (is_baseline(study.run.model)) return run_baseline(*table, study.run.model);
+  study.run.optimizer = config.optimizer;
+  study.run.rate = config.rate;
+  study.run.seed = config.seed;
+  return run_training(*table, study.run, stop);
+}
+
+}  // namespace
+
+const Task& table_study_task() {
+  static const TableStudyTask task;
+  return task;
+}
+
+std::string score_name(const TableTask& table) {
+  if (table.loss() == "squared") return "RMSE";
+  const std::string loss = table.loss().substr(0, table.loss().find(':'));
+  return loss == "logistic" ? "log loss" : loss + " loss";
+}
+
+std::vector<std::string> further_columns(const TableTask& table) {
+  if (table.target().is_class()) return {"accuracy", "auc"};
+  if (table.loss() == "squared") return {"mae", "mape", "r2"};
+  return {"rmse", "mae", "r2"};
+}
+
+}  // namespace ignd

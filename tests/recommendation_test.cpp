@@ -1,0 +1,123 @@
+#include "report/recommendation.hpp"
+
+#include "ignd/random.hpp"
+#include "made_up_results.hpp"
+#include "run_tool.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+using testing::contains;
+
+const MetricInfo lower{.label = "RMSE"};
+
+MethodResults with_scores(const std::string& name, const std::vector<double>& scores, bool searched = true) {
+  std::vector<RunResult> runs;
+  runs.reserve(scores.size());
+  for (const double score : scores) runs.push_back(testing::scored_run(score));
+  MethodResults method = testing::method_with(name, runs);
+  if (searched) method.search = {{0.1, scores.size(), scores.size(), 0, 1.0}};
+  return method;
+}
+
+PanelResults panel_of(std::vector<MethodResults> methods) {
+  PanelResults panel;
+  panel.methods = std::move(methods);
+  return panel;
+}
+
+PairedDifference difference_of(const std::vector<double>& differences) {
+  return compare(with_scores("a", differences), with_scores("b", std::vector<double>(differences.size(), 0)), lower);
+}
+
+// Both tails of Student's distribution beyond t, by adding up its density.
+double tails(double t, double degrees) {
+  const double scale =
+      std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2)) / std::sqrt(degrees * std::numbers::pi);
+  constexpr int steps = 20'000;
+  double inside = 0;
+  for (int k = 0; k < steps; ++k) {
+    const double x = t * (k + 0.5) / steps;
+    inside += scale * std::pow(1 + x * x / degrees, -(degrees + 1) / 2) * t / steps;
+  }
+  return 1 - 2 * inside;
+}
+
+TEST(ToldApart, IsStudentsTest) {
+  Stream stream(1, "differences");
+  for (int trial = 0; trial < 500; ++trial) {
+    const std::size_t n = 2 + stream.below(30);
+    std::vector<double> values;
+    const double shift = 2 * stream.normal();
+    for (std::size_t k = 0; k < n; ++k) values.push_back(shift + stream.normal());
+    const PairedDifference difference = difference_of(values);
+    const double t = std::abs(*difference.differences.mean) / *difference.standard_error;
+    const double chance = tails(t, static_cast<double>(n - 1));
+    if (std::abs(chance - 0.05) < 0.0005) continue;  // the quantiles have four digits
+    EXPECT_EQ(told_apart(difference), chance < 0.05) << n << " " << t << " " << chance;
+  }
+}
+
+TEST(ToldApart, NeedsTwoSeedsAndAllScores) {
+  EXPECT_FALSE(told_apart(difference_of({})));
+  EXPECT_FALSE(told_apart(difference_of({1})));
+  EXPECT_FALSE(told_apart(difference_of({0, 0, 0})));
+  EXPECT_TRUE(told_apart(difference_of({1, 1})));
+  MethodResults failing = with_scores("a", {1, 1, 1});
+  failing.runs[1].result = testing::failed_run(1);
+  EXPECT_FALSE(told_apart(compare(failing, with_scores("b", {0, 0, 0}), lower)));
+}
+
+TEST(Recommendation, NamesAClearWinner) {
+  const auto panel = panel_of({with_scores("sgd", {3.0, 3.1, 2.9}), with_scores("ignd", {1.0, 1.2, 1.1}),
+                               with_scores("adam", {2.0, 2.1, 2.2}), with_scores("least squares", {9, 9, 9}, false)});
+  const Recommendation made = recommend(panel, lower);
+  ASSERT_NE(made.best, nullptr);
+  EXPECT_EQ(made.best->name, "ignd");
+  EXPECT_TRUE(made.sentence.starts_with("ignd at rate 0.1 is the best: its RMSE is lower than that of adam"))
+      << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, "standard error over 3 seeds")) << made.sentence;
+  EXPECT_FALSE(contains(made.sentence, "least squares")) << made.sentence;
+}
+
+TEST(Recommendation, HigherCanBeBetter) {
+  MetricInfo higher{.label = "return", .higher_is_better = true};
+  const auto panel =
+      panel_of({with_scores("sgd", {1, 1.1}), with_scores("ignd", {5, 5.1}), with_scores("random", {6, 6.1}, false)});
+  const Recommendation made = recommend(panel, higher);
+  EXPECT_EQ(made.best->name, "ignd");
+  EXPECT_TRUE(contains(made.sentence, "is higher than that of sgd")) << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, "even random is better, by 1")) << made.sentence;
+}
+
+TEST(Recommendation, SaysWhatCannotBeToldApart) {
+  const auto panel = panel_of({with_scores("sgd", {1.0, 2.0, 3.0}), with_scores("ignd", {1.1, 1.7, 3.3}),
+                               with_scores("adam", {9.0, 9.9, 11.0}), with_scores("linear", {0.9, 1.8, 3.0}, false),
+                               with_scores("cubic", {1.4, 1.8, 3.2}, false)});
+  const Recommendation made = recommend(panel, lower);
+  EXPECT_EQ(made.best->name, "sgd");
+  EXPECT_TRUE(contains(made.sentence, "has the lowest RMSE, but cannot be told apart from ignd: ")) << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, "even linear is as good: the difference is 0.1")) << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, "it cannot be told apart from cubic either")) << made.sentence;
+}
+
+TEST(Recommendation, ManagesWithLittle) {
+  EXPECT_TRUE(contains(recommend(panel_of({with_scores("sgd", {1, 2})}), lower).sentence, "has a RMSE of"));
+  const auto one_seed = panel_of({with_scores("sgd", {1}), with_scores("ignd", {2}), with_scores("c", {0.5}, false)});
+  EXPECT_TRUE(contains(recommend(one_seed, lower).sentence, "one seed does not say"));
+  EXPECT_TRUE(contains(recommend(one_seed, lower).sentence, "even c is better, by 0.5"));
+  EXPECT_EQ(recommend(panel_of({}), lower).best, nullptr);
+  EXPECT_EQ(recommend(panel_of({with_scores("c", {1, 2}, false)}), lower).best, nullptr);
+  MethodResults none = with_scores("sgd", {});
+  none.rate.reset();
+  EXPECT_EQ(recommend(panel_of({none, with_scores("c", {1}, false)}), lower).best, nullptr);
+}
+
+}  // namespace
+}  // namespace ignd

@@ -1,0 +1,157 @@
+#include "sweep/study_budget.hpp"
+
+#include "data/checksum.hpp"
+#include "ignd/error.hpp"
+#include "ignd/random.hpp"
+#include "run_tool.hpp"
+#include "scratch_folder.hpp"
+#include "sweep/experiment.hpp"
+#include "sweep/plan.hpp"
+#include "sweep/prepared_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+TEST(RateRange, ReadsListsAndRanges) {
+  EXPECT_EQ(RateRange::parse("0.1,1e-3,1").list, (std::vector<double>{1e-3, 0.1, 1}));
+  const RateRange range = RateRange::parse("1e-6:1:2");
+  EXPECT_TRUE(range.list.empty());
+  EXPECT_EQ(range.from, 1e-6);
+  EXPECT_EQ(range.to, 1);
+  EXPECT_EQ(range.per_decade, 2U);
+  EXPECT_EQ(RateRange::parse("1e-3:1e-1").per_decade, 1U);
+}
+
+TEST(RateRange, RefusesGarbage) {
+  for (const auto* text : {"",           ",",        "x",         "1,",      "0",        "-1",    "inf", "nan",
+                           "1,1",        ":",        "1:",        ":1",      "1:x",      "1:0.1", "0:1", "1e-3:1:0",
+                           "1e-3:1:101", "1e-3:1:x", "1e-3:1:-1", "1:2:3:4", "1e-3:inf", "0.1;1", " 1"}) {
+    EXPECT_THROW(RateRange::parse(text), InvalidArgument) << text;
+  }
+}
+
+TEST(Duration, ReadsTimes) {
+  EXPECT_EQ(parse_duration("90s"), 90);
+  EXPECT_EQ(parse_duration("10m"), 600);
+  EXPECT_EQ(parse_duration("2h"), 7200);
+  EXPECT_EQ(parse_duration("1.5h"), 5400);
+  for (const auto* text : {"", "s", "10", "10x", "-1s", "0s", "infs", "nanm", "1 h", "1h30m", "h1"}) {
+    EXPECT_THROW(parse_duration(text), InvalidArgument) << text;
+  }
+}
+
+TEST(Optimizers, AreReadByName) {
+  EXPECT_EQ(parse_optimizers("sgd,adam-ignd"), (std::vector<std::string>{"sgd", "adam-ignd"}));
+  for (const auto* text : {"", ",", "sgd,", "sgd,sgd", "sgdd", "sgd adam"}) {
+    EXPECT_THROW(parse_optimizers(text), InvalidArgument) << text;
+  }
+}
+
+class StudyBudgetTest : public ::testing::Test {
+ protected:
+  StudyBudgetTest() {
+    std::ofstream file(scratch_ / "a \"b\".csv");
+    Stream stream(1, "rows");
+    file << "a,\"the \\ \"\"y\"\"\"\n";
+    for (int i = 0; i < 100; ++i) file << stream.normal() << "," << stream.normal() << "\n";
+  }
+
+  OptimizerStudy study() const {
+    OptimizerStudy made;
+    made.table.data.path = (scratch_ / "a \"b\".csv").string();
+    made.table.checksum = sha256_of_file(made.table.data.path);
+    made.table.task.target = "the \\ \"y\"";
+    made.optimizers = {"sgd", "ignd", "adam"};
+    made.rates = RateRange::parse("1e-6:1:2");
+    made.seeds = 5;
+    return made;
+  }
+
+  Experiment experiment(const OptimizerStudy& study) const {
+    return parse_experiment(experiment_text(study, *prepared_table(study.table, 1)), "e", {});
+  }
+
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(StudyBudgetTest, AStudyIsAnExperimentFile) {
+  OptimizerStudy made = study();
+  made.note = "something\nwas \"left\" out";
+  const Experiment read = experiment(made);
+  EXPECT_EQ(read.seeds, 5U);
+  EXPECT_EQ(read.search.rates.size(), 13U);
+  EXPECT_TRUE(read.search.by_validation);
+  EXPECT_EQ(read.comparisons.size(), 3U);
+  ASSERT_EQ(read.panels.size(), 1U);
+  EXPECT_EQ(read.panels[0].note, made.note);
+  ASSERT_EQ(read.panels[0].methods.size(), 5U);
+  for (const Method& method : read.panels[0].methods) {
+    TableStudy asked = made.table;
+    asked.run.model = method.settings.word("model");
+    EXPECT_EQ(method.settings, settings_of(asked));
+    EXPECT_EQ(method.rate.has_value(), is_baseline(asked.run.model));
+  }
+}
+
+TEST_F(StudyBudgetTest, FewerRatesThenFewerSeedsFit) {
+  const StudyCosts costs{.run = {1, 2, 3}, .baselines = 4, .preparing = 0};
+  const double whole = 5 * (13 * 6 + 4);
+  EXPECT_EQ(estimated_seconds(study(), costs, 1), whole);
+  struct Case {
+    double budget;
+    std::uint64_t per_decade, seeds;
+  };
+  for (const auto& [budget, per_decade, seeds] : {Case{whole, 2, 5}, Case{whole - 1, 1, 5}, Case{5 * 46, 1, 5},
+                                                  Case{5 * 46 - 1, 1, 4}, Case{3 * 46, 1, 3}, Case{1, 1, 3}}) {
+    const OptimizerStudy made = within_budget(study(), costs, 1, budget);
+    EXPECT_EQ(made.rates.per_decade, per_decade) << budget;
+    EXPECT_EQ(made.seeds, seeds) << budget;
+    EXPECT_EQ(made.note.empty(), budget == whole) << made.note;
+    EXPECT_EQ(testing::contains(made.note, "Even so"), budget < 3 * 46) << made.note;
+    EXPECT_EQ(testing::contains(made.note, "6 of 13 rates"), per_decade == 1) << made.note;
+    EXPECT_EQ(testing::contains(made.note, " of 5 seeds"), seeds < 5) << made.note;
+  }
+}
+
+TEST_F(StudyBudgetTest, AListAndFewSeedsAreLeftAlone) {
+  const StudyCosts costs{.run = {1, 2, 3}, .baselines = 4, .preparing = 0};
+  OptimizerStudy small = study();
+  small.rates = RateRange::parse("0.1,1");
+  small.seeds = 2;
+  const OptimizerStudy made = within_budget(small, costs, 1, 1);
+  EXPECT_EQ(made.rates.list, small.rates.list);
+  EXPECT_EQ(made.seeds, 2U);
+  EXPECT_FALSE(testing::contains(made.note, "left out"));
+}
+
+TEST_F(StudyBudgetTest, TheEstimateCountsTheRunsThatThereAre) {
+  Stream stream(1, "ranges");
+  OptimizerStudy made = study();
+  for (int i = 0; i < 50; ++i) {
+    const double from = std::pow(10, -6 * stream.uniform());
+    const double to = stream.below(4) == 0 ? from : from * std::pow(10, 4 * stream.uniform());
+    made.rates = RateRange::parse(fmt::format("{:.3e}:{:.3e}:{}", from, std::max(to, from), 1 + stream.below(5)));
+    made.seeds = 1 + stream.below(4);
+    const StudyCosts costs{.run = {1, 1, 1}, .baselines = 2, .preparing = 0};
+    EXPECT_EQ(estimated_seconds(made, costs, 1), static_cast<double>(count_runs(experiment(made))))
+        << made.rates.toml();
+  }
+}
+
+TEST_F(StudyBudgetTest, CostsAreMeasured) {
+  OptimizerStudy made = study();
+  const StudyCosts costs = measure_costs(made, *prepared_table(made.table, 1));
+  ASSERT_EQ(costs.run.size(), 3U);
+  for (const double run : costs.run) EXPECT_GT(run, 0);
+  EXPECT_GT(costs.baselines, 0);
+}
+
+}  // namespace
+}  // namespace ignd

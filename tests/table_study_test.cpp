@@ -1,0 +1,198 @@
+#include "data/checksum.hpp"
+#include "ignd/error.hpp"
+#include "ignd/random.hpp"
+#include "scratch_folder.hpp"
+#include "sweep/prepared_tables.hpp"
+#include "sweep/table_study_task.hpp"
+#include "train/table_baselines.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace ignd {
+namespace {
+
+const std::atomic<bool> never = false;
+
+class TableStudyTest : public ::testing::Test {
+ protected:
+  TableStudyTest() { write(1); }
+
+  void write(std::uint64_t seed) {
+    std::ofstream file(path());
+    Stream stream(seed, "rows");
+    file << "a,b,y,label\n";
+    for (int i = 0; i < 200; ++i) {
+      const double a = stream.normal();
+      const double b = stream.normal();
+      file << fmt::format("{},{},{},{}\n", a, b, 5 + 3 * a - b * b, a + stream.normal() > 0 ? "yes" : "no");
+    }
+  }
+
+  std::string path() const { return (scratch_ / "t.csv").string(); }
+
+  TableStudy study() const {
+    TableStudy made;
+    made.data.path = path();
+    made.checksum = sha256_of_file(path());
+    made.task.target = "y";
+    made.run.model = "mlp:4";
+    made.run.epochs = 3;
+    return made;
+  }
+
+  static RunConfig config(const TableStudy& study, double rate, std::uint64_t seed) {
+    return {"table", settings_of(study), find_optimizer("ignd"), rate, seed};
+  }
+
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(TableStudyTest, SettingsAndStudiesAreTheSameThing) {
+  TableStudy odd = study();
+  odd.data.format = "csv";
+  odd.data.delimiter = ";";
+  odd.data.header = "no";
+  odd.task.weight = "w = 1\"";
+  odd.task.split_by = "b";
+  odd.task.split_time = "a";
+  odd.task.balanced = true;
+  odd.task.loss = "huber:delta=2";
+  odd.task.validation = 0.3;
+  odd.task.test = 1.0 / 3;
+  odd.run.schedule = "constant";
+  odd.run.patience = 7;
+  odd.run.keep_last = true;
+  odd.run.l2 = 1e-7;
+  for (const TableStudy& made : {study(), odd}) {
+    const Settings settings = settings_of(made);
+    EXPECT_EQ(settings_of(study_of(settings)), settings);
+    EXPECT_EQ(settings.values().size(), table_study_keys().size());
+    for (const SettingKey& key : table_study_keys()) EXPECT_TRUE(settings.values().contains(key.name)) << key.name;
+  }
+  EXPECT_EQ(study_of(settings_of(odd)).task.weight, odd.task.weight);
+  EXPECT_EQ(study_of(settings_of(odd)).run.l2, odd.run.l2);
+}
+
+TEST_F(TableStudyTest, NamesEveryFault) {
+  EXPECT_TRUE(study_faults(study()).empty());
+  TableStudy bad;
+  bad.task.validation = bad.task.test = 0;
+  bad.task.loss = "squarred";
+  bad.run.epochs = 0;
+  bad.run.l2 = -1;
+  bad.run.model = "mpl";
+  bad.run.schedule = "cosin";
+  bad.data.delimiter = "ab";
+  EXPECT_EQ(study_faults(bad).size(), 11U);
+}
+
+TEST_F(TableStudyTest, ARunIsTheTrainingRunOfItsSeed) {
+  for (const std::uint64_t seed : {1, 2}) {
+    const RunResult result = table_study_task().run(config(study(), 0.1, seed), never);
+    const Table table = Table::read_csv(path(), {});
+    TaskOptions options = study().task;
+    options.seed = seed;
+    const TableTask task(table, options);
+    RunOptions run_options = study().run;
+    run_options.optimizer = find_optimizer("ignd");
+    run_options.rate = 0.1;
+    run_options.seed = seed;
+    TableRun run(task, run_options);
+    std::vector<double> curve;
+    while (run.status() == TrainingStatus::running) {
+      curve.push_back(run.learn_epoch(never, [] {})->validation.regression->rmse);
+    }
+    const TableModel model = run.kept();
+    const auto rmse = [&](const std::vector<std::uint32_t>& rows) {
+      return judge(task, rows, [&](std::span<const float> x) { return model.model->predict({x}); }).regression->rmse;
+    };
+    EXPECT_EQ(result.status, RunStatus::finished);
+    EXPECT_EQ(result.score, rmse(task.split().test));
+    EXPECT_EQ(result.validation, rmse(task.split().validation));
+    EXPECT_EQ(result.y, curve);
+    EXPECT_EQ(result, table_study_task().run(config(study(), 0.1, seed), never)) << "a run is a pure function";
+  }
+}
+
+TEST_F(TableStudyTest, BaselinesAreThoseOfTraining) {
+  for (const auto* target : {"y", "label"}) {
+    TableStudy wanted = study();
+    wanted.task.target = target;
+    const auto table = prepared_table(wanted, 3);
+    const auto baselines = fit_baselines(*table);
+    for (std::size_t k = 0; k < 2; ++k) {
+      wanted.run.model = k == 0 ? best_constant_model : best_linear_model;
+      const RunResult result = table_study_task().run(config(wanted, 0, 3), never);
+      const Quality quality = judge(*table, table->split().test, baselines[k].output);
+      EXPECT_EQ(result.score, quality.regression ? quality.regression->rmse : quality.classification->log_loss);
+    }
+  }
+}
+
+TEST_F(TableStudyTest, FailuresHaveNoScore) {
+  TableStudy wanted = study();
+  wanted.run.schedule = "constant";
+  const RunConfig wild{"table", settings_of(wanted), find_optimizer("sgd"), 1e6, 1};
+  const RunResult diverged = table_study_task().run(wild, never);
+  EXPECT_EQ(diverged.status, RunStatus::diverged);
+  EXPECT_FALSE(diverged.score || diverged.validation);
+  wanted.run.model = "linear";
+  const RunResult collapsed = table_study_task().run(config(wanted, 1e-12, 1), never);
+  EXPECT_EQ(collapsed.status, RunStatus::collapsed);
+  EXPECT_FALSE(collapsed.score || collapsed.validation);
+  wanted.run.l2 = 10;  // times the rate above 1: nothing that can be learned with
+  const RunConfig refused{"table", settings_of(wanted), find_optimizer("sgd"), 1, 1};
+  EXPECT_EQ(table_study_task().run(refused, never).status, RunStatus::diverged);
+}
+
+TEST_F(TableStudyTest, AStoppedRunLeavesNothing) {
+  const std::atomic<bool> stop = true;
+  EXPECT_THROW(table_study_task().run(config(study(), 0.1, 1), stop), RunStopped);
+}
+
+TEST_F(TableStudyTest, TheFileIsReadOnceAndChecked) {
+  const TableStudy first = study();
+  const auto one = prepared_table(first, 1);
+  EXPECT_EQ(one, prepared_table(first, 1));
+  EXPECT_NE(one, prepared_table(first, 2));
+  EXPECT_EQ(&one->table(), &prepared_table(first, 2)->table());
+  write(2);
+  EXPECT_EQ(one, prepared_table(first, 1)) << "what was read stays";
+  TableStudy changed = first;
+  changed.checksum = std::string(64, '0');
+  EXPECT_THROW(prepared_table(changed, 1), FileError);
+  EXPECT_NE(&prepared_table(study(), 1)->table(), &one->table());
+}
+
+TEST_F(TableStudyTest, ScoresAreWhatIsLearned) {
+  const auto name_with = [&](const char* target, const char* loss) {
+    TableStudy wanted = study();
+    wanted.task.target = target;
+    wanted.task.loss = loss;
+    return score_name(*prepared_table(wanted, 1));
+  };
+  EXPECT_EQ(name_with("y", ""), "RMSE");
+  EXPECT_EQ(name_with("label", ""), "log loss");
+  EXPECT_EQ(name_with("y", "pinball:tau=0.9"), "pinball loss");
+}
+
+TEST_F(TableStudyTest, RefusesWhatCannotBeLearned) {
+  TableStudy wanted = study();
+  wanted.task.target = "yy";
+  EXPECT_THROW(prepared_table(wanted, 1), InvalidArgument);
+  wanted = study();
+  wanted.task.weight = "a";  // some of them negative
+  EXPECT_THROW(prepared_table(wanted, 1), FileError);
+  wanted = study();
+  wanted.data.path = (scratch_ / "none.csv").string();
+  EXPECT_THROW(prepared_table(wanted, 1), FileError);
+  EXPECT_NE(table_study_task().missing(settings_of(wanted)), "");
+  EXPECT_EQ(table_study_task().missing(settings_of(study())), "");
+}
+
+}  // namespace
+}  // namespace ignd
