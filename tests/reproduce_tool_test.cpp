@@ -270,6 +270,32 @@ TEST_F(ReproduceTool, ListsWhatThereIs) {
   EXPECT_TRUE(contains(outcome.out, "lqr ")) << outcome.out;
 }
 
+// An installed program has experiments of its own beside it: here one of each kind.
+TEST_F(ReproduceTool, WithoutNamesItMakesWhatTheFilesSay) {
+  const fs::path own = path("prefix/share/ignd/experiments");
+  fs::create_directories(own);
+  fs::create_directories(path("prefix/bin"));
+  fs::copy_file(IGND_PROGRAM, path("prefix/bin/ignd"));
+  for (const std::string kind : {"full", "quick", "nothing"}) {
+    std::ofstream(own / (kind + ".toml")) << "by-default = \"" << kind << "\"\n" << experiment_text;
+  }
+  const auto reproduce = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {path("prefix/bin/ignd"), "reproduce", "--seeds", "2", "--out", path("r")});
+    return Process(more).finish().exit_code;
+  };
+  const auto there = [&] {
+    return Database(store_path(path("r"))).ask("SELECT name, quick FROM experiment ORDER BY name");
+  };
+  ASSERT_EQ(reproduce({}), 0);
+  EXPECT_EQ(there(), (std::vector<std::string>{"full|0|", "quick|1|"}));
+  ASSERT_EQ(reproduce({"quick"}), 0);
+  EXPECT_EQ(there(), (std::vector<std::string>{"full|0|", "quick|0|"}));
+  ASSERT_EQ(reproduce({}), 0);
+  EXPECT_EQ(there(), (std::vector<std::string>{"full|0|", "quick|0|"})) << "a preview takes no finished one's place";
+  ASSERT_EQ(reproduce({"nothing"}), 0);
+  EXPECT_EQ(there().size(), 3U);
+}
+
 TEST_F(ReproduceTool, RefusesBadOptions) {
   for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
            {"--seeds", "0"}, {"--seeds", "-1"}, {"--seeds", "many"}, {"--jobs", "0"}, {"--jobs", "x"}}) {
