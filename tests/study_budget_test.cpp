@@ -147,7 +147,7 @@ TEST_F(StudyBudgetTest, TheEstimateCountsTheRunsThatThereAre) {
 
 TEST_F(StudyBudgetTest, CostsAreMeasured) {
   OptimizerStudy made = study();
-  const StudyCosts costs = measure_costs(made, *prepared_table(made.table, 1));
+  const StudyCosts costs = measure_costs(made, *prepared_table(made.table, 1), 2);
   ASSERT_EQ(costs.run.size(), 3U);
   for (const double run : costs.run) EXPECT_GT(run, 0);
   EXPECT_GT(costs.baselines, 0);

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -166,6 +167,26 @@ TEST_F(TableStudyTest, TheFileIsReadOnceAndChecked) {
   changed.checksum = std::string(64, '0');
   EXPECT_THROW(prepared_table(changed, 1), FileError);
   EXPECT_NE(&prepared_table(study(), 1)->table(), &one->table());
+}
+
+TEST_F(TableStudyTest, ThreadsShareTables) {
+  constexpr std::size_t threads = 4;
+  constexpr std::uint64_t seeds = 3;
+  std::vector<std::vector<RunResult>> results(threads);
+  {
+    std::vector<std::jthread> running;
+    for (std::size_t k = 0; k < threads; ++k) {
+      running.emplace_back([&, k] {
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+          results[k].push_back(table_study_task().run(config(study(), 0.1, seed), never));
+        }
+      });
+    }
+  }
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const RunResult alone = table_study_task().run(config(study(), 0.1, seed), never);
+    for (const auto& made : results) EXPECT_EQ(made[seed - 1], alone);
+  }
 }
 
 TEST_F(TableStudyTest, ScoresAreWhatIsLearned) {

@@ -120,9 +120,9 @@ void check_same_file(const StoredExperiment& stored, const TableStudy& study, co
 // What there is to be run, decided once: a later command that asks for the same finds it in the store.
 std::string plan_text(const CompareOptions& options, OptimizerStudy study, const std::string& folder) {
   const auto table = prepared_table(study.table, 1);
-  Store(folder, Store::Access::write);  // a folder that cannot be used is known before time is spent
+  { const Store usable(folder, Store::Access::write); }  // or it is said before time is spent
   const unsigned jobs = jobs_or_cores(options.jobs);
-  const StudyCosts costs = measure_costs(study, *table);
+  const StudyCosts costs = measure_costs(study, *table, jobs);
   if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
   print_error("{}: {} rows; about {} with {} runs at a time\n", options.training.data.path,
               with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);

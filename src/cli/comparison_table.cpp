@@ -26,16 +26,21 @@ std::string failures_cell(const MethodResults& method) {
   return fmt::format("{} of {}", failed, done);
 }
 
+void print_row(const std::string& name, std::size_t width, const std::string& rate, const std::string& score,
+               const std::string& failures) {
+  const std::string row = fmt::format("  {:<{}}  {:>10}  {:>22}  {:>12}", name, width, rate, score, failures);
+  print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+}
+
 }  // namespace
 
 void print_comparison(const PanelResults& panel, const MetricInfo& metric) {
   std::size_t width = 0;
   for (const MethodResults& method : panel.methods) width = std::max(width, method.name.size());
-  print("{:<{}}  {:>10}  {:>22}  {:>12}\n", "", width + 2, "rate", metric.label, "runs failed");
+  print_row("", width, "rate", metric.label, "runs failed");
   for (const MethodResults& method : panel.methods) {
     const Spread score = summarize(method).all;
-    print("  {:<{}}  {:>10}  {:>22}  {:>12}\n", method.name, width, rate_cell(method),
-          with_spread(score.mean, score.deviation), failures_cell(method));
+    print_row(method.name, width, rate_cell(method), with_spread(score.mean, score.deviation), failures_cell(method));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include <fmt/format.h>
@@ -17,32 +18,68 @@
 namespace ignd {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
-// Every so many of the rows, so that they lie as far apart in memory as all do.
-std::vector<std::uint32_t> thinned(const std::vector<std::uint32_t>& rows, std::size_t step) {
+// About so many of the rows, which lie as far apart in memory as all do.
+std::vector<std::uint32_t> thinned(const std::vector<std::uint32_t>& rows, std::size_t count) {
+  const std::size_t step = 1 + rows.size() / count;
   std::vector<std::uint32_t> some;
   for (std::size_t k = 0; k < rows.size(); k += step) some.push_back(rows[k]);
   return some;
 }
 
-double epoch_seconds(const TableTask& part, RunOptions options) {
-  const std::atomic<bool> never = false;
-  options.epochs = 1;
-  options.rate = 1e-9;  // at which nothing diverges
+// Seconds for a row, to learn from it and to predict it.
+struct RowCosts {
+  double learning = 0, predicting = 0;
+};
+
+RowCosts measure_rows(const TableTask& part, const RunOptions& options) {
+  constexpr double long_enough = 0.2;
   TableRun run(part, options);
-  return seconds_of([&] { run.learn_epoch(never, [] {}); });
+  std::atomic<bool> enough = false;
+  const auto start = Clock::now();
+  run.learn_epoch(enough, [&] { enough = seconds_since(start) > long_enough; });
+  const double learning = seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(run.steps(), 1));
+  const TableModel model = run.kept();
+  Trace<float> trace(*model.model);
+  const double predicting = seconds_of([&] {
+    judge(part, part.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+  });
+  return {learning, predicting / static_cast<double>(part.split().test.size())};
 }
 
-double baseline_seconds(const TableTask& part) {
-  return seconds_of([&] {
-    for (const Predictor& baseline : fit_baselines(part)) judge(part, part.split().validation, baseline.output);
-  });
+// As fast as they are while so many runs, and whatever else the machine does, are in each other's way.
+RowCosts measure_rows_together(const TableTask& part, const RunOptions& options, unsigned runs) {
+  std::vector<std::future<RowCosts>> measured;
+  for (unsigned k = 0; k < runs; ++k) {
+    measured.push_back(std::async(std::launch::async, [&] { return measure_rows(part, options); }));
+  }
+  RowCosts mean;
+  for (auto& one : measured) {
+    const RowCosts costs = one.get();
+    mean.learning += costs.learning / runs;
+    mean.predicting += costs.predicting / runs;
+  }
+  return mean;
 }
+
+double run_seconds(const RowCosts& costs, const Split& split, std::uint64_t epochs) {
+  const auto passes = static_cast<double>(epochs);
+  const auto rows = [](const std::vector<std::uint32_t>& part) { return static_cast<double>(part.size()); };
+  // Before the first epoch, after each, and at the end.
+  const double predicted = (passes + 2) * rows(split.validation) + rows(split.test);
+  return passes * rows(split.train) * costs.learning + predicted * costs.predicting;
+}
+
+unsigned at_a_time(unsigned jobs) { return std::min(jobs, std::max(1U, std::thread::hardware_concurrency())); }
 
 std::size_t count_rates(const RateRange& rates) {
   if (!rates.list.empty()) return rates.list.size();
@@ -98,23 +135,25 @@ double parse_duration(std::string_view text) {
   return value * std::pow(60, static_cast<double>(unit));
 }
 
-StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table) {
-  constexpr std::size_t most_rows = 5000;
+StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, unsigned jobs) {
+  constexpr std::size_t some = 100'000;
+  constexpr std::size_t few = 2000;
   const Split& split = table.split();
-  const std::size_t step = 1 + split.train.size() / most_rows;
-  const TableTask part = table.with_split({.train = thinned(split.train, step),
-                                           .validation = thinned(split.validation, step),
-                                           .test = thinned(split.test, step)});
-  const double scale = static_cast<double>(split.train.size()) / static_cast<double>(part.split().train.size());
+  const TableTask part = table.with_split({.train = thinned(split.train, some),
+                                           .validation = thinned(split.validation, 1),
+                                           .test = thinned(split.test, few)});
   StudyCosts costs;
   for (const std::string& name : study.optimizers) {
     RunOptions options = study.table.run;
     options.optimizer = find_optimizer(name);
-    // The first time, everything is cold.
-    const double epoch = std::min(epoch_seconds(part, options), epoch_seconds(part, options));
-    costs.run.push_back(epoch * scale * static_cast<double>(options.epochs));
+    options.epochs = 1;
+    options.rate = 1e-9;  // at which nothing diverges
+    costs.run.push_back(
+        run_seconds(measure_rows_together(part, options, at_a_time(jobs)), split, study.table.run.epochs));
   }
-  costs.baselines = baseline_seconds(part) * scale;
+  const TableTask small = table.with_split({.train = thinned(split.train, few), .validation = {}, .test = {}});
+  costs.baselines = seconds_of([&] { fit_baselines(small); }) * static_cast<double>(split.train.size()) /
+                    static_cast<double>(small.split().train.size());
   // Prepared for a run, and not for this alone.
   costs.preparing = seconds_of([&] { prepared_table(study.table, std::min<std::uint64_t>(study.seeds, 2)); });
   return costs;
@@ -124,8 +163,7 @@ double estimated_seconds(const OptimizerStudy& study, const StudyCosts& costs, u
   double one_of_each = 0;
   for (const double run : costs.run) one_of_each += run;
   const double work = one_of_each * static_cast<double>(count_rates(study.rates)) + costs.baselines;
-  const unsigned at_a_time = std::min(jobs, std::max(1U, std::thread::hardware_concurrency()));
-  return static_cast<double>(study.seeds) * (work / at_a_time + costs.preparing);
+  return static_cast<double>(study.seeds) * (work / at_a_time(jobs) + costs.preparing);
 }
 
 OptimizerStudy within_budget(OptimizerStudy study, const StudyCosts& costs, unsigned jobs, double seconds) {

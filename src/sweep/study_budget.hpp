@@ -10,16 +10,16 @@ namespace ignd {
 // "90s", "10m" or "2h" in seconds. Throws InvalidArgument.
 double parse_duration(std::string_view text);
 
-// About how many seconds the runs of a study take, on this machine.
+// About how many seconds the runs of a study take on this machine, as busy as it is.
 struct StudyCosts {
   std::vector<double> run;  // of each optimizer
   double baselines = 0;     // for one seed
   double preparing = 0;     // the table for one seed
 };
 
-// Measured on a part of the table. `table` is that of seed 1. Throws InvalidArgument for an optimizer that cannot be
-// used with the study's options.
-StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table);
+// Measured on a part of the table, in about a second, with so many runs at a time. `table` is that of seed 1. Throws
+// InvalidArgument for an optimizer that cannot be used with the study's options.
+StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, unsigned jobs);
 
 // With so many runs at a time.
 double estimated_seconds(const OptimizerStudy& study, const StudyCosts& costs, unsigned jobs);
