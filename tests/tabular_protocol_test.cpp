@@ -4,6 +4,7 @@
 #include "ignd/random.hpp"
 #include "sweep/tabular_run.hpp"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <set>
@@ -42,6 +43,9 @@ RunConfig config_of(const std::string& optimizer, double rate, std::uint64_t see
   return {"tabular", Settings({{"hidden", "16,8"}, {"epochs", "3"}, {"schedule", "constant"}, {"points", "2"}}),
           find_optimizer(optimizer), rate, seed};
 }
+
+// Steps of one length, far too long and never infinite.
+RunConfig wild_config(std::uint64_t seed) { return config_of("ngd", 3000, seed); }
 
 TEST(TabularProtocol, SplitsEveryRowOnce) {
   const FeatureTable table = table_of(1000, 1);
@@ -141,24 +145,58 @@ TEST(TabularProtocol, LearningDoesNotLookAtHeldOutTargets) {
   EXPECT_NE(before.validation, after.validation);
 }
 
+// What decides about rates, the status and the validation score, knows nothing of the rows that are reported on.
+TEST(TabularProtocol, ChoosingDoesNotLookAtTestRows) {
+  const auto [fine, infinite, far_off] = std::array{config_of("sgd", 0.1, 7), config_of("sgd", 1e3, 7), wild_config(7)};
+  for (const RunConfig& config : {fine, infinite, far_off}) {
+    TabularSplit split = split_and_standardise(table_of(600, 6), 7, InputScales::one);
+    const RunResult before = run_network(config, split, never);
+    Samples<float> other(split.test.features());
+    const std::vector<float> same(split.test.features(), 1.0F);
+    for (std::size_t i = 0; i < split.test.size(); ++i) other.add(same, 1e9);
+    split.test = other;
+    const RunResult after = run_network(config, split, never);
+    EXPECT_EQ(before.status, after.status);
+    EXPECT_EQ(before.failed_at, after.failed_at);
+    EXPECT_EQ(before.validation, after.validation);
+    EXPECT_NE(before.y, after.y);
+  }
+}
+
 TEST(TabularProtocol, InputsAreScaledAsAsked) {
   const FeatureTable table = table_of(500, 8);
   const auto one = rows_of(split_and_standardise(table, 1, InputScales::one).test);
   const auto hundred = rows_of(split_and_standardise(table, 1, InputScales::hundred).test);
   const auto separate = rows_of(split_and_standardise(table, 1, InputScales::separate).test);
+  const auto another_seed = rows_of(split_and_standardise(table, 2, InputScales::separate).test);
+  const auto another_one = rows_of(split_and_standardise(table, 2, InputScales::one).test);
+  std::set<double> factors;
   for (std::size_t k = 0; k < 3; ++k) {
-    const double factor = separate[0][k] / one[0][k];
+    const std::size_t known = one[0][k] != 0 ? 0 : 1;
+    const double factor = separate[known][k] / one[known][k];
+    factors.insert(factor);
+    EXPECT_TRUE(factor >= 0.01 && factor <= 100) << factor;
+    const std::size_t also = another_one[0][k] != 0 ? 0 : 1;
+    EXPECT_NEAR(another_seed[also][k] / another_one[also][k], factor, 1e-4 * factor) << "the same for all seeds";
     for (std::size_t i = 0; i < one.size(); ++i) {
       EXPECT_NEAR(hundred[i][k], 100 * one[i][k], 1e-4 * std::abs(hundred[i][k]));
-      if (one[i][k] == 0 || one[0][k] == 0) continue;
+      if (one[i][k] == 0) continue;
       EXPECT_NEAR(separate[i][k] / one[i][k], factor, 1e-4 * std::abs(factor));
     }
   }
 }
 
+TEST(TabularRun, ALossFarBeyondTheStartIsAFailureEvenIfItIsFinite) {
+  const TabularSplit split = split_and_standardise(table_of(500, 11), 1, InputScales::one);
+  const RunResult run = run_network(wild_config(1), split, never);
+  EXPECT_EQ(run.status, RunStatus::diverged);
+  EXPECT_EQ(run.failed_at, split.train.size()) << "after the first epoch";
+  EXPECT_TRUE(std::isfinite(run.y.back()));
+}
+
 TEST(TabularRun, EveryOptimizerLearns) {
   const TabularSplit split = split_and_standardise(table_of(2000, 9), 1, InputScales::one);
-  const RunResult constant = run_best_constant(split);
+  const RunResult constant = run_mean_of_targets(split);
   const RunResult linear = run_least_squares(split);
   EXPECT_LT(linear.score.value(), constant.score.value());
   for (const auto& [optimizer, rate] :

@@ -14,7 +14,8 @@
 namespace ignd {
 namespace {
 
-constexpr double most_loss = 1000;     // times that of the best constant: beyond it, a run has diverged
+// Whether a run has failed is decided by the validation rows: a failed run keeps its rate from being chosen.
+constexpr double most_loss = 1000;     // times that of the mean of the targets, and of the start: a run has diverged
 constexpr double least_spread = 1e-6;  // of the targets' deviation: below it, a run has collapsed
 
 using Predict = std::function<double(std::span<const float>)>;
@@ -72,13 +73,13 @@ class NetworkRun {
                {.activation = Activation::relu, .initial = InitialWeights::lecun, .seed = config.seed}),
         trainer_(model_, {.optimizer = config.optimizer, .schedule = schedule_of(config)}),
         orders_(config.seed, "order"),
-        order_(data.train.size()),
-        most_error_(most_loss * target_moments(data.validation).variance) {
+        order_(data.train.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
   }
 
   RunResult run(const std::atomic<bool>& stop) {
     look();
+    const double limit = most_loss * std::max(target_moments(data_.validation).variance, validation_error());
     for (std::uint64_t epoch = 0; epoch < epochs_; ++epoch) {
       orders_.shuffle(order_);
       for (std::uint64_t part = 0; part < parts_; ++part) {
@@ -87,7 +88,7 @@ class NetworkRun {
         if (trainer_.status() != StepStatus::learned) return failed(RunStatus::diverged);
         look();
       }
-      if (!is_within_reason()) return failed(RunStatus::diverged);
+      if (!(validation_error() <= limit)) return failed(RunStatus::diverged);
     }
     return finish();
   }
@@ -118,9 +119,7 @@ class NetworkRun {
     result_.y.push_back(mape_of(data_.test, outputs_on(data_.test)));
   }
 
-  bool is_within_reason() const {
-    return mean_squared_error(data_.validation, outputs_on(data_.validation)) <= most_error_;
-  }
+  double validation_error() const { return mean_squared_error(data_.validation, outputs_on(data_.validation)); }
 
   RunResult failed(RunStatus status) {
     result_.status = status;
@@ -129,12 +128,12 @@ class NetworkRun {
   }
 
   RunResult finish() {
-    const auto outputs = outputs_on(data_.test);
+    const auto outputs = outputs_on(data_.validation);
     const Moments spread = moments_of(outputs.size(), [&](std::size_t i) { return outputs[i]; });
-    const double deviation = std::sqrt(target_moments(data_.test).variance);
-    if (std::sqrt(spread.variance) < least_spread * deviation) return failed(RunStatus::collapsed);
-    result_.score = mape_of(data_.test, outputs);
-    result_.validation = mape_of(data_.validation, outputs_on(data_.validation));
+    const double least_variance = std::pow(least_spread, 2) * target_moments(data_.validation).variance;
+    if (spread.variance < least_variance) return failed(RunStatus::collapsed);
+    result_.score = mape_of(data_.test, outputs_on(data_.test));
+    result_.validation = mape_of(data_.validation, outputs);
     return std::move(result_);
   }
 
@@ -144,7 +143,6 @@ class NetworkRun {
   Trainer<float> trainer_;
   Stream orders_;
   std::vector<std::uint32_t> order_;
-  double most_error_;
   RunResult result_;
 };
 
@@ -172,7 +170,7 @@ RunResult run_network(const RunConfig& config, const TabularSplit& data, const s
   return NetworkRun(config, data).run(stop);
 }
 
-RunResult run_best_constant(const TabularSplit& data) {
+RunResult run_mean_of_targets(const TabularSplit& data) {
   const double mean = target_moments(data.train).mean;
   return judged(data, [mean](std::span<const float>) { return mean; });
 }

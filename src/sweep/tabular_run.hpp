@@ -17,7 +17,7 @@ std::vector<std::uint64_t> parse_widths(std::string_view text);
 RunResult run_network(const RunConfig& config, const TabularSplit& data, const std::atomic<bool>& stop);
 
 // The mean of the targets, and least squares: no rate, no epochs, no curve.
-RunResult run_best_constant(const TabularSplit& data);
+RunResult run_mean_of_targets(const TabularSplit& data);
 RunResult run_least_squares(const TabularSplit& data);
 
 }  // namespace ignd

@@ -60,7 +60,7 @@ std::span<const SettingKey> TabularTask::keys() const {
        "network",
        0,
        0,
-       {"network", "best-constant", "least-squares"},
+       {"network", "mean-of-targets", "least-squares"},
        "what is fitted; the last two know no rate and no epochs"},
       {"hidden", Kind::word, "32,64,32", 0, 0, {}, "widths of the network's layers"},
       {"epochs", Kind::count, "4", 1, 1e6, {}, "passes over the rows, each in another order"},
@@ -103,7 +103,7 @@ RunResult TabularTask::run(const RunConfig& config, const std::atomic<bool>& sto
   const FeatureTable& table = data_set(config.settings.word("data"));
   const TabularSplit data = split_and_standardise(table, config.seed, scales_of(config.settings.word("inputs")));
   const std::string& model = config.settings.word("model");
-  if (model == "best-constant") return run_best_constant(data);
+  if (model == "mean-of-targets") return run_mean_of_targets(data);
   if (model == "least-squares") return run_least_squares(data);
   return run_network(config, data, stop);
 }
