@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace ignd {
@@ -79,7 +80,7 @@ class NetworkRun {
 
   RunResult run(const std::atomic<bool>& stop) {
     look();
-    const double limit = most_loss * std::max(target_moments(data_.validation).variance, validation_error());
+    start_error_ = mean_squared_error(data_.validation, outputs_on(data_.validation));
     for (std::uint64_t epoch = 0; epoch < epochs_; ++epoch) {
       orders_.shuffle(order_);
       for (std::uint64_t part = 0; part < parts_; ++part) {
@@ -88,7 +89,7 @@ class NetworkRun {
         if (trainer_.status() != StepStatus::learned) return failed(RunStatus::diverged);
         look();
       }
-      if (!(validation_error() <= limit)) return failed(RunStatus::diverged);
+      if (const auto failure = failure_so_far()) return failed(*failure);
     }
     return finish();
   }
@@ -119,7 +120,15 @@ class NetworkRun {
     result_.y.push_back(mape_of(data_.test, outputs_on(data_.test)));
   }
 
-  double validation_error() const { return mean_squared_error(data_.validation, outputs_on(data_.validation)); }
+  std::optional<RunStatus> failure_so_far() const {
+    const auto outputs = outputs_on(data_.validation);
+    const double variance = target_moments(data_.validation).variance;
+    const double error = mean_squared_error(data_.validation, outputs);
+    if (!(error <= most_loss * std::max(variance, start_error_))) return RunStatus::diverged;
+    const Moments spread = moments_of(outputs.size(), [&](std::size_t i) { return outputs[i]; });
+    if (spread.variance < std::pow(least_spread, 2) * variance) return RunStatus::collapsed;
+    return std::nullopt;
+  }
 
   RunResult failed(RunStatus status) {
     result_.status = status;
@@ -128,12 +137,8 @@ class NetworkRun {
   }
 
   RunResult finish() {
-    const auto outputs = outputs_on(data_.validation);
-    const Moments spread = moments_of(outputs.size(), [&](std::size_t i) { return outputs[i]; });
-    const double least_variance = std::pow(least_spread, 2) * target_moments(data_.validation).variance;
-    if (spread.variance < least_variance) return failed(RunStatus::collapsed);
     result_.score = mape_of(data_.test, outputs_on(data_.test));
-    result_.validation = mape_of(data_.validation, outputs);
+    result_.validation = mape_of(data_.validation, outputs_on(data_.validation));
     return std::move(result_);
   }
 
@@ -143,6 +148,7 @@ class NetworkRun {
   Trainer<float> trainer_;
   Stream orders_;
   std::vector<std::uint32_t> order_;
+  double start_error_ = 0;  // on the validation rows
   RunResult result_;
 };
 
