@@ -676,6 +676,25 @@ TEST(CheckpointFile, AFileLargerThanMemoryIsRefused) {
   EXPECT_TRUE(mentions(read_error(folder / "huge"), folder / "huge")) << read_error(folder / "huge");
 }
 
+// What would be lost is not a file of ours: with the right to do so, /dev/null for everybody.
+TEST(CheckpointFile, DevicesAndPipesAreNotReplaced) {
+  const ScratchFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(pipe, folder / "link");
+  for (const fs::path& path : {pipe, folder / "link"}) {
+    try {
+      Checkpoint().write(path.string());
+      FAIL() << "a pipe was replaced";
+    } catch (const FileError& fault) {
+      EXPECT_TRUE(contains(fault.what(), "is not a regular file")) << fault.what();
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"link", "pipe"}));
+}
+
 // A reader that opens a pipe without a writer waits for one for ever; the alarm turns that into a failure.
 TEST(CheckpointFileDeathTest, APipeIsRefusedWithoutWaiting) {
   const ScratchFolder folder;

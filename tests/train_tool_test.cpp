@@ -484,6 +484,7 @@ TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
   expect_refusal(Words{"train", data_, "--target", "y", "--save", path("no/such/folder/m.ignd")}, 1,
                  "there is no folder");
   expect_refusal(Words{"train", data_, "--target", "y", "--save", path("")}, 1, "it is a folder");
+  expect_refusal(Words{"train", data_, "--target", "y", "--save", "/dev/null"}, 1, "it is not a regular file");
 }
 
 TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {

@@ -42,6 +42,9 @@ void check_can_save(const std::string& path, const DataFile& data) {
   if (fs::is_directory(path, ignored) || fs::path(path).filename().empty()) {
     throw FileError(fmt::format("cannot save {}: it is a folder", quoted_path(path)));
   }
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
+    throw FileError(fmt::format("cannot save {}: it is not a regular file", quoted_path(path)));
+  }
   if (::access(folder.c_str(), W_OK) != 0) {
     throw FileError(fmt::format("cannot save {}: the folder cannot be written to", quoted_path(path)));
   }

@@ -71,9 +71,17 @@ void write_all(const FileDescriptor& file, std::string_view content, const std::
   }
 }
 
+// A device or a pipe of this name would be gone, /dev/null for everybody.
+void refuse_to_replace_devices(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  throw FileError(fmt::format("cannot replace {}: it is not a regular file", quoted_path(path)));
+}
+
 }  // namespace
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  refuse_to_replace_devices(path);
   std::filesystem::path temporary = path;
   temporary += temporary_suffix();
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
