@@ -160,6 +160,25 @@ TEST_F(ReproduceTool, KilledAtAnyMomentItGoesOnToTheSameStore) {
   }
 }
 
+// From the first moment at which there is anything in the folder: what is there is a store, or no store yet.
+TEST_F(ReproduceTool, KilledAtItsVeryBeginningItLeavesNothingInTheWay) {
+  for (int k = 0; k < 5; ++k) {
+    const auto process = start("r");
+    while (!fs::exists(path("r")) || fs::is_empty(path("r"))) ASSERT_FALSE(process->has_ended());
+    for (int turn = 0; turn < 100 * k; ++turn) sched_yield();
+    process->signal(SIGKILL);
+    process->finish();
+    const Outcome report = run_tool({"report", path("r")});
+    const bool nothing_yet = report.exit_code == 1 && contains(report.err, "there are no results in");
+    EXPECT_TRUE(report.exit_code == 0 || nothing_yet) << report.err;
+    auto again = command("r");
+    again.insert(again.end(), {"--quick"});
+    const Outcome outcome = run_tool(again);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    fs::remove_all(path("r"));
+  }
+}
+
 TEST_F(ReproduceTool, StopsInGoodOrderAndSaysHowToGoOn) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::size_t there = fs::exists(path("r")) ? count_runs("r") : 0;

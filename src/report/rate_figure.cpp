@@ -22,12 +22,15 @@ FigureLine search_line(const MethodResults& method, bool log_scale) {
   return line;
 }
 
-// A method that has no rate, from one side of the panel to the other.
-FigureLine level_line(const MethodResults& method, const Range& rates, bool log_scale) {
+// A method that was not searched for: a point at its rate, or a line from one side to the other where it has none.
+FigureLine given_line(const MethodResults& method, const Range& rates, bool log_scale) {
   const ScoreSummary scores = summarize(method);
-  const auto point = figure_point(rates.low, scores.all, scores.logarithms, log_scale);
+  const double rate = method.rate.value_or(0);
+  const auto point = figure_point(rate, scores.all, scores.logarithms, log_scale);
   FigureLine line;
-  if (point) line.points = {{rates.low, point->y, {}}, {rates.high, point->y, {}}};
+  if (!point || rate > rates.high || (rate > 0 && rate < rates.low)) return line;
+  if (rate > 0) return {.points = {*point}};
+  line.points = {{rates.low, point->y, {}}, {rates.high, point->y, {}}};
   return line;
 }
 
@@ -47,7 +50,7 @@ FigurePanel make_panel(const PanelResults& results, const MetricInfo& metric, Li
   Range y;
   for (const MethodResults& method : results.methods) {
     FigureLine line =
-        method.search.empty() ? level_line(method, rates, metric.log_scale) : search_line(method, metric.log_scale);
+        method.search.empty() ? given_line(method, rates, metric.log_scale) : search_line(method, metric.log_scale);
     if (line.points.empty()) continue;
     line.name = method.name;
     line.style = styles.of(method.name);

@@ -237,6 +237,23 @@ RunStatus parse_status(const std::string& text, const Connection& connection) {
   connection.refuse(SQLITE_CORRUPT);
 }
 
+// Under another name until it is whole: a program that is killed meanwhile leaves nothing that is in the way.
+void make_new_store(const std::filesystem::path& path) {
+  std::filesystem::path unfinished = path;
+  unfinished += ".new";
+  std::error_code failed;
+  for (const char* ending : {"", "-journal"}) std::filesystem::remove(unfinished.string() + ending, failed);
+  {
+    Connection connection(unfinished);
+    connection.open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    connection.run(fmt::format("BEGIN; {} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT", schema,
+                               application_id, newest_version)
+                       .c_str());
+  }
+  std::filesystem::rename(unfinished, path, failed);
+  if (failed) throw FileError(fmt::format("cannot make {}: {}", quoted_path(path), failed.message()));
+}
+
 }  // namespace
 
 struct Store::Database {
@@ -256,25 +273,20 @@ struct Store::Database {
   }
 
   void open_to_write() {
-    connection.open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    // Somebody else's file is not touched.
-    const bool empty = pragma_value(connection, "SELECT count(*) FROM sqlite_master") == 0;
-    const bool is_new = empty && pragma_value(connection, "PRAGMA application_id") == 0;
-    if (!is_new) check_version();
+    // Somebody else's file is not touched, nor one that is there but empty.
+    if (!std::filesystem::exists(connection.path())) make_new_store(connection.path());
+    connection.open(SQLITE_OPEN_READWRITE);
+    check_version();
     // Every transaction that has ended survives the program, however it ends. A power cut may take the last few; the
     // file stays whole.
     connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-    if (is_new) {
-      connection.run(fmt::format("BEGIN; {} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT", schema,
-                                 application_id, newest_version)
-                         .c_str());
-    }
     Statement checked(connection, "PRAGMA quick_check");
     if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
   }
 
+  // Not as a reader, where that is possible: what a program that was killed has left half done has to be undone first.
   void open_to_read() {
-    connection.open(SQLITE_OPEN_READONLY);
+    connection.open(SQLITE_OPEN_READWRITE);
     check_version();
   }
 
