@@ -29,8 +29,11 @@ FigureLine given_line(const MethodResults& method, const Range& rates, bool log_
   const auto point = figure_point(rate, scores.all, scores.logarithms, log_scale);
   FigureLine line;
   if (!point || rate > rates.high || (rate > 0 && rate < rates.low)) return line;
-  if (rate > 0) return {.points = {*point}};
-  line.points = {{rates.low, point->y, {}}, {rates.high, point->y, {}}};
+  if (rate > 0) {
+    line.points = {*point};
+  } else {
+    line.points = {{rates.low, point->y, {}}, {rates.high, point->y, {}}};
+  }
   return line;
 }
 
