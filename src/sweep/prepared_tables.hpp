@@ -9,7 +9,8 @@ namespace ignd {
 
 // The study's table, split and encoded for a seed. A file is read once, and what is prepared is shared by the runs that
 // want the same, as long as there is room. May be called from any thread. Throws FileError where the file is not the
-// one that the study is of, or has a value that cannot be used, and InvalidArgument.
+// one that the study is of, has a value that cannot be used, or makes a split of this seed that cannot, and
+// InvalidArgument.
 std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed);
 
 }  // namespace ignd
