@@ -188,6 +188,29 @@ TEST_F(TableStudyTest, AStoppedRunLeavesNothing) {
       EXPECT_THROW(table_study_task().run(config(wanted, 0.1, 1), stop), RunStopped) << model;
     }
   }
+  TableStudy elsewhere = study();
+  elsewhere.data.path = (scratch_ / "none.csv").string();
+  EXPECT_THROW(table_study_task().run(config(elsewhere, 0.1, 1), stop), RunStopped) << "no file is looked at any more";
+}
+
+TEST_F(TableStudyTest, ABaselineCanBeStoppedAtAnyRow) {
+  for (const auto* target : {"y", "label"}) {
+    TableStudy wanted = study();
+    wanted.task.target = target;
+    const auto table = prepared_table(wanted, 1);
+    for (const std::size_t last : {1U, 3U, 160U, 161U, 300U}) {
+      std::size_t rows = 0;
+      const BeforeRow look = [&] {
+        if (++rows == last) throw RunStopped();
+      };
+      EXPECT_THROW(fit_linear(*table, FitWeights::loss, look), RunStopped) << last;
+      EXPECT_EQ(rows, last);
+      rows = 0;
+      if (last <= table->split().train.size()) {
+        EXPECT_THROW(fit_constant(*table, FitWeights::loss, look), RunStopped) << last;
+      }
+    }
+  }
 }
 
 TEST_F(TableStudyTest, TheFileIsReadOnceAndChecked) {

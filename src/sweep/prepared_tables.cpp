@@ -92,8 +92,9 @@ std::string task_key(const TableStudy& study, std::uint64_t seed) {
 
 class Cache {
  public:
-  std::shared_ptr<const Prepared> get(const TableStudy& study, std::uint64_t seed) {
+  std::shared_ptr<const Prepared> get(const TableStudy& study, std::uint64_t seed, const std::atomic<bool>* stop) {
     const std::lock_guard lock(mutex_);
+    if (stop != nullptr && *stop) throw RunStopped();
     const std::string key = task_key(study, seed);
     for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
       if (entry->first != key) continue;
@@ -129,9 +130,10 @@ class Cache {
 
 }  // namespace
 
-std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed) {
+std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,
+                                                const std::atomic<bool>* stop) {
   static Cache cache;
-  auto prepared = cache.get(study, seed);
+  auto prepared = cache.get(study, seed, stop);
   return {prepared, &prepared->task};
 }
 

@@ -144,7 +144,7 @@ double TableStudyTask::cost(const RunConfig& config) const {
 
 RunResult TableStudyTask::run(const RunConfig& config, const std::atomic<bool>& stop) const {
   TableStudy study = study_of(config.settings);
-  const auto table = prepared_table(study, config.seed);
+  const auto table = prepared_table(study, config.seed, &stop);
   if (is_baseline(study.run.model)) return run_baseline(*table, study.run.model, stop);
   study.run.optimizer = config.optimizer;
   study.run.rate = config.rate;
