@@ -228,6 +228,35 @@ TEST_F(CompareTool, SaysWhenNoOptimizerFinishes) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_TRUE(contains(outcome.err, "no optimizer finished at any rate")) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "6 of 6")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "over 3 seeds")) << outcome.out;
+}
+
+TEST_F(CompareTool, TheCommandOfTheReportNamesTheFolder) {
+  const std::string asked = "compare t.csv --target a --model linear --epochs 1 --optimizers ignd --lrs 0.1 --seeds 2";
+  for (const std::string out : {"results", "results-preview", "elsewhere", "compare-t"}) {
+    const std::string more = out == "compare-t" ? "" : " --out " + out;
+    const Outcome outcome = testing::run_shell(fmt::format("cd '{}' && \"$ignd\" {}{}", path(""), asked, more));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string report = testing::content_of(path(out + "/report.html"));
+    EXPECT_TRUE(contains(report, "ignd " + asked + more + "<")) << out;
+  }
+}
+
+TEST_F(CompareTool, NamesTheSeedWhoseSplitCannotBeUsed) {
+  std::ofstream file(path("t.csv"));
+  file << "a,y\n";
+  for (int row = 0; row < 100; ++row) file << fmt::format("{},{}\n", row % 7, row == 40 ? "yes" : "no");
+  file.close();
+  const Words asked = changed(command("r", "y"), {"--seeds", "20", "--optimizers", "sgd", "--lrs", "0.1"});
+  const Outcome outcome = run_tool(asked);
+  const std::string start = "the split of seed ";
+  expect_refusal(asked, 1, start);
+  expect_refusal(asked, 1, "is 'no' in every training row");
+  EXPECT_FALSE(fs::exists(path("r")));
+  const int seed = std::stoi(outcome.err.substr(outcome.err.find(start) + start.size()));
+  ASSERT_GT(seed, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, fmt::format("at most {} --seeds", seed - 1))) << outcome.err;
+  EXPECT_EQ(run_tool(changed(asked, {"--seeds", fmt::format("{}", seed - 1)})).exit_code, 0);
 }
 
 TEST_F(CompareTool, RefusesBadInput) {

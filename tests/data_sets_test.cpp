@@ -165,11 +165,9 @@ class RealData : public ::testing::Test {
 TEST_F(RealData, HasTheChecksumsOfTheCatalogue) {
   for (const DataSet& set : data_sets()) {
     const DataPlace place = look_for_data(set);
-    if (place.path.empty()) {
-      fmt::print("{} is not here and was not checked\n", set.name);
-      continue;
-    }
-    EXPECT_EQ(fault_of([&] { check_data(set, place.path, place.path.filename().string()); }), "") << set.name;
+    // Without one, a file of the same name may be another data set's.
+    EXPECT_TRUE(place.fault.empty() || set.checksum.empty()) << set.name << ": " << place.fault;
+    if (place.path.empty()) fmt::print("{} is not here and was not checked\n", set.name);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,21 @@ TEST_F(DataTool, ListsWhatThereIs) {
   for (const char* part : {"california-housing", "cats-vs-dogs-3000", "not here", "MIT", "not verified", "cite: "}) {
     EXPECT_TRUE(contains(outcome.out, part)) << part;
   }
+}
+
+TEST_F(DataTool, ADamagedFileIsNamed) {
+  const Variable data("IGND_DATA", (folder_ / ".").string());
+  std::ofstream(folder_ / "diamonds.csv") << "carat\n1\n";
+  std::ofstream(folder_ / "cal_housing.tgz") << "no archive";
+  const Outcome list = run_tool({"data", "list"});
+  EXPECT_TRUE(contains(list.out, "not here: '" + (folder_ / "./diamonds.csv").string() + "' has other contents"))
+      << list.out;
+  const Outcome path = run_tool({"data", "path", "diamonds"});
+  EXPECT_TRUE(contains(path.err, "diamonds.csv' has other contents")) << path.err;
+  const Outcome reproduced = run_tool({"reproduce", "tabular", "--out", (folder_ / "r").string()});
+  EXPECT_TRUE(contains(reproduced.err, "cal_housing.tgz")) << reproduced.err;
+  expect_one_line(path.err);
+  expect_one_line(reproduced.err);
 }
 
 TEST_F(DataTool, AnUnknownNameIsAnErrorOfUsage) {

@@ -391,6 +391,20 @@ TEST_F(Download, AFullDiskLosesNothing) {
   EXPECT_EQ(range_of(server.requests()[1]), 100'000U);
 }
 
+TEST_F(Download, WhatCannotGetItsNameStays) {
+  const HttpServer server(well_behaved(content_));
+  fs::create_directory(target());
+  for (const std::size_t before : {std::size_t{0}, std::size_t{1000}}) {
+    if (before > 0) leave_part(before);
+    const std::string message = attempt(server.url());
+    EXPECT_TRUE(message.starts_with("cannot rename '" + part().string() + "' to '" + target().string())) << message;
+    EXPECT_TRUE(contains(message, "the same command goes on from here")) << message;
+    EXPECT_EQ(content_of(part()), content_);
+  }
+  fs::remove(target());
+  EXPECT_EQ(attempt(server.url()), "");
+}
+
 TEST_F(Download, TwoDoNotWriteToOnePart) {
   const HttpServer server(well_behaved(content_));
   leave_part(1000);

@@ -4,6 +4,7 @@
 #include "made_up_results.hpp"
 #include "run_tool.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -17,12 +18,16 @@ using testing::contains;
 
 const MetricInfo lower{.label = "RMSE"};
 
-MethodResults with_scores(const std::string& name, const std::vector<double>& scores, bool searched = true) {
+// As good on the validation rows as on those of the test, unless that is given.
+MethodResults with_scores(const std::string& name, const std::vector<double>& scores, bool searched = true,
+                          std::optional<double> validation = {}) {
   std::vector<RunResult> runs;
   runs.reserve(scores.size());
   for (const double score : scores) runs.push_back(testing::scored_run(score));
   MethodResults method = testing::method_with(name, runs);
-  if (searched) method.search = {{0.1, scores.size(), scores.size(), 0, 1.0}};
+  if (!validation) validation = spread_of(scores).mean;
+  const std::uint64_t n = scores.size();
+  if (searched) method.search = {{0.01, n, n, 0, 0.0}, {0.1, n, n, 0, validation}, {1, n, n, n, {}}};
   return method;
 }
 
@@ -80,7 +85,9 @@ TEST(Recommendation, NamesAClearWinner) {
   const Recommendation made = recommend(panel, lower);
   ASSERT_NE(made.best, nullptr);
   EXPECT_EQ(made.best->name, "ignd");
-  EXPECT_TRUE(made.sentence.starts_with("ignd at rate 0.1 is the best: its RMSE is lower than that of adam"))
+  EXPECT_TRUE(
+      made.sentence.starts_with("ignd at rate 0.1 is the best on the validation rows, and on the test rows its "
+                                "RMSE is lower than that of adam, the next best, by 1"))
       << made.sentence;
   EXPECT_TRUE(contains(made.sentence, "standard error over 3 seeds")) << made.sentence;
   EXPECT_FALSE(contains(made.sentence, "least squares")) << made.sentence;
@@ -102,13 +109,56 @@ TEST(Recommendation, SaysWhatCannotBeToldApart) {
                                with_scores("cubic", {1.4, 1.8, 3.2}, false)});
   const Recommendation made = recommend(panel, lower);
   EXPECT_EQ(made.best->name, "sgd");
-  EXPECT_TRUE(contains(made.sentence, "has the lowest RMSE, but cannot be told apart from ignd: ")) << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, "but on the test rows it cannot be told apart from ignd (0.03")) << made.sentence;
   EXPECT_TRUE(contains(made.sentence, "even linear is as good: the difference is 0.1")) << made.sentence;
   EXPECT_TRUE(contains(made.sentence, "it cannot be told apart from cubic either")) << made.sentence;
 }
 
+TEST(Recommendation, IsNotMadeByTheTestRows) {
+  const auto panel =
+      panel_of({with_scores("sgd", {1.0, 1.1, 1.2}, true, 2.0), with_scores("ignd", {2, 2.1, 2}, true, 1.0),
+                with_scores("adam", {2.1, 2, 2}, true, 3.0), with_scores("sps", {9, 9, 9.1}, true, 1.5)});
+  const Recommendation made = recommend(panel, lower);
+  EXPECT_EQ(made.best->name, "ignd");
+  EXPECT_TRUE(
+      contains(made.sentence, "ignd at rate 0.1 is the best on the validation rows, but on the test rows sgd (0.9"))
+      << made.sentence;
+  EXPECT_TRUE(contains(made.sentence, ") is better, and it cannot be told apart from adam (")) << made.sentence;
+  EXPECT_FALSE(contains(made.sentence, "sps")) << made.sentence;
+}
+
+TEST(Recommendation, TheBestOnTheValidationRowsIsNotSaidToBeBestOnTheOthers) {
+  Stream stream(2, "scores");
+  for (int trial = 0; trial < 300; ++trial) {
+    const bool higher = trial % 2 == 1;
+    const MetricInfo metric{.label = "score", .higher_is_better = higher};
+    std::vector<MethodResults> methods;
+    for (const char* name : {"a", "b", "c"}) {
+      std::vector<double> scores;
+      const double level = stream.normal();
+      for (int seed = 0; seed < 5; ++seed) scores.push_back(level + 0.3 * stream.normal());
+      methods.push_back(with_scores(name, scores, true, stream.normal()));
+    }
+    const auto sign = higher ? -1.0 : 1.0;
+    const auto best = std::ranges::min_element(
+        methods, {}, [&](const MethodResults& method) { return sign * *method.search[1].mean; });
+    bool clear = true;
+    for (const MethodResults& other : methods) {
+      if (other.name == best->name) continue;
+      const PairedDifference difference = compare(*best, other, metric);
+      clear = clear && told_apart(difference) && sign * *difference.differences.mean < 0;
+    }
+    const PanelResults panel = panel_of(methods);
+    const Recommendation made = recommend(panel, metric);
+    EXPECT_EQ(made.best->name, best->name);
+    EXPECT_EQ(contains(made.sentence, "validation rows, and on the test rows its score is"), clear) << made.sentence;
+    EXPECT_EQ(contains(made.sentence, "validation rows, but on the test rows "), !clear) << made.sentence;
+  }
+}
+
 TEST(Recommendation, ManagesWithLittle) {
-  EXPECT_TRUE(contains(recommend(panel_of({with_scores("sgd", {1, 2})}), lower).sentence, "has a RMSE of"));
+  EXPECT_TRUE(recommend(panel_of({with_scores("sgd", {1, 2})}), lower)
+                  .sentence.starts_with("the RMSE of sgd at rate 0.1 is 1.5"));
   const auto one_seed = panel_of({with_scores("sgd", {1}), with_scores("ignd", {2}), with_scores("c", {0.5}, false)});
   EXPECT_TRUE(contains(recommend(one_seed, lower).sentence, "one seed does not say"));
   EXPECT_TRUE(contains(recommend(one_seed, lower).sentence, "even c is better, by 0.5"));

@@ -8,6 +8,7 @@
 #include "report/gnuplot.hpp"
 #include "report/inline_svg.hpp"
 #include "report/result_table.hpp"
+#include "report/summary_json.hpp"
 #include "scratch_folder.hpp"
 
 #include <algorithm>
@@ -250,6 +251,18 @@ TEST(Report, JsonHasTheNumbers) {
   for (const Json& rows : {preview["panels"][0]["rows"], preview["panels"][1]["rows"]}) {
     for (const Json& row : rows) EXPECT_TRUE(row.at("paper_mean").is_null() && row.at("paper_std").is_null());
   }
+}
+
+TEST(Report, WhatTakesNoRateHasNone) {
+  ExperimentResults experiment = lake_experiment();
+  MethodResults& baseline = experiment.panels[0].methods[0];
+  baseline.name = "best constant";
+  baseline.rate = 0;
+  EXPECT_EQ(result_table(experiment, experiment.panels[0]).rows[0].cells[1], "");
+  EXPECT_EQ(result_table(experiment, experiment.panels[0]).rows[1].cells[1], "1");
+  const Json rows = Json::parse(summary_json({experiment}))["experiments"][0]["panels"][0]["rows"];
+  EXPECT_TRUE(rows[0].at("learning_rate").is_null());
+  EXPECT_EQ(rows[1].at("learning_rate"), 1);
 }
 
 TEST(Report, TheSameDigitsOfAnotherSizeAreNotTheSame) {

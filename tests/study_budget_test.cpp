@@ -100,6 +100,15 @@ TEST_F(StudyBudgetTest, AStudyIsAnExperimentFile) {
   }
 }
 
+TEST_F(StudyBudgetTest, AConstantIsCalledTheBestOnlyWhereItIs) {
+  for (const auto& [loss, name] : {std::pair{"squared", "best constant"}, std::pair{"huber:delta=1", "the mean"},
+                                   std::pair{"pinball:tau=0.9", "the mean"}, std::pair{"log-cosh", "the mean"}}) {
+    OptimizerStudy made = study();
+    made.table.task.loss = loss;
+    EXPECT_EQ(experiment(made).panels[0].methods.back().name, name) << loss;
+  }
+}
+
 TEST_F(StudyBudgetTest, FewerRatesThenFewerSeedsFit) {
   const StudyCosts costs{.run = {1, 2, 3}, .baselines = 4, .preparing = 0};
   const double whole = 5 * (13 * 6 + 4);

@@ -5,6 +5,7 @@
 #include "sweep/plan.hpp"
 #include "sweep/store.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -82,6 +83,25 @@ TEST(Sweep, MakesTheSameResultsWithAnyNumberOfJobs) {
   }
   EXPECT_EQ(made[0], made[1]);
   EXPECT_EQ(made[0], made[2]);
+}
+
+TEST(Sweep, TheLongestRunsComeFirstAndEqualOnesBySeed) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_of();
+  Store store(scratch / "r", Store::Access::write);
+  const auto runs = runs_so_far(experiment, store);
+  std::vector<const RunConfig*> order;
+  make_runs(runs, store, 1, never, [&](const SweepProgress&) {
+    for (const RunConfig& config : runs) {
+      if (store.contains(config) && std::ranges::find(order, &config) == order.end()) order.push_back(&config);
+    }
+  });
+  ASSERT_EQ(order.size(), runs.size());
+  const auto place = [](const RunConfig* config) {
+    return std::pair(-find_task(config->task).cost(*config), config->seed);
+  };
+  EXPECT_TRUE(std::ranges::is_sorted(order, {}, place));
+  EXPECT_FALSE(std::ranges::is_sorted(runs, {}, [&](const RunConfig& config) { return place(&config); }));
 }
 
 TEST(Sweep, MakesOnlyWhatIsMissing) {

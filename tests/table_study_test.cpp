@@ -6,6 +6,7 @@
 #include "sweep/table_study_task.hpp"
 #include "train/table_baselines.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -134,6 +135,33 @@ TEST_F(TableStudyTest, BaselinesAreThoseOfTraining) {
   }
 }
 
+TEST_F(TableStudyTest, BaselinesMinimiseWhatTheyAreScoredBy) {
+  std::ofstream file(path());
+  file << "a,label\n";
+  for (int i = 0; i < 400; ++i) file << fmt::format("{},{}\n", i % 13, i % 8 == 0 ? "rare" : "usual");
+  file.close();
+  TableStudy wanted = study();
+  wanted.task.target = "label";
+  wanted.task.balanced = true;
+  const auto table = prepared_table(wanted, 1);
+  const double constant = fit_constant(*table, FitWeights::loss).output({});
+  const auto loss_of = [&](const OutputOf& output) { return judge(*table, table->split().train, output).loss; };
+  const double best = loss_of([&](std::span<const float>) { return constant; });
+  EXPECT_NEAR(best, std::log(2), 1e-9);
+  for (const double other : {-2.0, -0.1, 0.1, 2.0}) {
+    EXPECT_LT(best, loss_of([&](std::span<const float>) { return constant + other; }));
+  }
+  const OutputOf linear = fit_linear(*table, FitWeights::loss)->output;
+  EXPECT_LE(loss_of(linear), best);
+  for (const double other : {-0.1, 0.1}) {
+    EXPECT_LT(loss_of(linear), loss_of([&](std::span<const float> x) { return linear(x) + other; }));
+  }
+  for (const auto* model : {best_constant_model, best_linear_model}) {
+    wanted.run.model = model;
+    EXPECT_LT(*table_study_task().run(config(wanted, 0, 1), never).score, 0.8) << model;
+  }
+}
+
 TEST_F(TableStudyTest, FailuresHaveNoScore) {
   TableStudy wanted = study();
   wanted.run.schedule = "constant";
@@ -152,7 +180,37 @@ TEST_F(TableStudyTest, FailuresHaveNoScore) {
 
 TEST_F(TableStudyTest, AStoppedRunLeavesNothing) {
   const std::atomic<bool> stop = true;
-  EXPECT_THROW(table_study_task().run(config(study(), 0.1, 1), stop), RunStopped);
+  for (const auto* target : {"y", "label"}) {
+    for (const auto* model : {"mlp:4", best_constant_model, best_linear_model}) {
+      TableStudy wanted = study();
+      wanted.task.target = target;
+      wanted.run.model = model;
+      EXPECT_THROW(table_study_task().run(config(wanted, 0.1, 1), stop), RunStopped) << model;
+    }
+  }
+  TableStudy elsewhere = study();
+  elsewhere.data.path = (scratch_ / "none.csv").string();
+  EXPECT_THROW(table_study_task().run(config(elsewhere, 0.1, 1), stop), RunStopped) << "no file is looked at any more";
+}
+
+TEST_F(TableStudyTest, ABaselineCanBeStoppedAtAnyRow) {
+  for (const auto* target : {"y", "label"}) {
+    TableStudy wanted = study();
+    wanted.task.target = target;
+    const auto table = prepared_table(wanted, 1);
+    for (const std::size_t last : {1U, 3U, 160U, 161U, 300U}) {
+      std::size_t rows = 0;
+      const BeforeRow look = [&] {
+        if (++rows == last) throw RunStopped();
+      };
+      EXPECT_THROW(fit_linear(*table, FitWeights::loss, look), RunStopped) << last;
+      EXPECT_EQ(rows, last);
+      rows = 0;
+      if (last <= table->split().train.size()) {
+        EXPECT_THROW(fit_constant(*table, FitWeights::loss, look), RunStopped) << last;
+      }
+    }
+  }
 }
 
 TEST_F(TableStudyTest, TheFileIsReadOnceAndChecked) {
@@ -199,6 +257,40 @@ TEST_F(TableStudyTest, ScoresAreWhatIsLearned) {
   EXPECT_EQ(name_with("y", ""), "RMSE");
   EXPECT_EQ(name_with("label", ""), "log loss");
   EXPECT_EQ(name_with("y", "pinball:tau=0.9"), "pinball loss");
+}
+
+TEST_F(TableStudyTest, ASplitThatCannotBeUsedIsNamed) {
+  std::ofstream file(path());
+  file << "a,label,y\n";
+  for (int i = 0; i < 100; ++i) file << fmt::format("{},{},1\n", i % 7, i == 40 ? "yes" : "no");
+  file.close();
+  const auto fault = [&](const std::string& target, bool balanced, std::uint64_t seed) -> std::string {
+    TableStudy wanted = study();
+    wanted.task.target = target;
+    wanted.task.balanced = balanced;
+    try {
+      prepared_table(wanted, seed);
+      return "";
+    } catch (const FileError& refused) {
+      return refused.what();
+    }
+  };
+  const Table table = Table::read_csv(path(), {});
+  std::size_t unlucky = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const Split split = split_randomly(table.size(), {.validation = 0.1, .test = 0.1}, seed);
+    const bool usable = std::ranges::find(split.train, 40U) != split.train.end();
+    unlucky += usable ? 0 : 1;
+    for (const bool balanced : {false, true}) {
+      const std::string said = fault("label", balanced, seed);
+      const bool named = said.find(fmt::format("the split of seed {} cannot be used", seed)) != std::string::npos;
+      EXPECT_EQ(said.empty(), usable) << seed << " " << said;
+      EXPECT_EQ(named, !usable) << seed << " " << said;
+    }
+  }
+  EXPECT_GT(unlucky, 0U);
+  EXPECT_EQ(fault("y", false, 1).find("the split of seed"), std::string::npos) << "no seed would mend that";
+  EXPECT_NE(fault("y", false, 1), "");
 }
 
 TEST_F(TableStudyTest, RefusesWhatCannotBeLearned) {

@@ -117,9 +117,18 @@ void check_same_file(const StoredExperiment& stored, const TableStudy& study, co
                   study.data.name(), quoted_path(folder)));
 }
 
+// A seed draws a split, and one of them may leave nothing to learn. Where that is quickly found out, it is said before
+// time is spent; otherwise by the run that meets it.
+void check_splits(const OptimizerStudy& study, std::size_t rows) {
+  constexpr std::size_t quickly_prepared = 1'000'000;
+  if (study.seeds > quickly_prepared / rows) return;
+  for (std::uint64_t seed = 1; seed <= study.seeds; ++seed) prepared_table(study.table, seed);
+}
+
 // What there is to be run, decided once: a later command that asks for the same finds it in the store.
 std::string plan_text(const CompareOptions& options, OptimizerStudy study, const std::string& folder) {
   const auto table = prepared_table(study.table, 1);
+  check_splits(study, table->table().size());
   { const Store usable(folder, Store::Access::write); }  // or it is said before time is spent
   const unsigned jobs = jobs_or_cores(options.jobs);
   const StudyCosts costs = measure_costs(study, *table, jobs);
@@ -132,11 +141,11 @@ std::string plan_text(const CompareOptions& options, OptimizerStudy study, const
 // Returns the exit code.
 int print_result(const CompareOptions& options, const StoredExperiment& wanted, const std::string& folder) {
   const Store store(folder, Store::Access::read);
-  const ExperimentResults results = collect_results(parse_experiment(wanted.file, wanted.name, wanted.options), store);
+  const Experiment experiment = parse_experiment(wanted.file, wanted.name, wanted.options);
+  const ExperimentResults results = collect_results(experiment, store);
   const PanelResults& panel = results.panels.at(0);
-  const std::uint64_t seeds = panel.methods.at(0).planned;
-  print("{}: {} on the test rows, mean and deviation over {} seed{}\n\n", panel.title, results.metric.label, seeds,
-        seeds == 1 ? "" : "s");
+  print("{}: {} on the test rows, mean and deviation over {} seed{}\n\n", panel.title, results.metric.label,
+        experiment.seeds, experiment.seeds == 1 ? "" : "s");
   print_comparison(panel, results.metric);
   const Recommendation recommendation = recommend(panel, results.metric);
   print("\n");
@@ -154,7 +163,7 @@ int compare(const CompareOptions& options) {
   check_texts(options);
   const OptimizerStudy study = checked_study(options);
   const std::string name = experiment_name(options.training.data.path);
-  const std::string folder = options.out.empty() ? "compare-" + name : options.out;
+  const std::string folder = options.out.empty() ? comparison_folder(name) : options.out;
   StoredExperiment wanted{name, "", {}, command_text("compare", options, incidental_options), 0};
   const auto stored = find_stored(folder, name);
   if (stored && stored->command == wanted.command) {

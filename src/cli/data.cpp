@@ -22,9 +22,8 @@ int list_data() {
   for (const DataSet& set : data_sets()) width = std::max(width, set.name.size());
   print("{:{}}  {:>8}  {:10}  {:12}  {}\n", "name", width, "size", "licence", "checksum", "where");
   for (const DataSet& set : data_sets()) {
-    const DataPlace place = look_for_data(set);
     print("{:{}}  {:>8}  {:10}  {:12}  {}\n", set.name, width, in_megabytes(set.size), set.licence,
-          set.verified ? "verified" : "not verified", place.path.empty() ? "not here" : place.path.string());
+          set.verified ? "verified" : "not verified", describe(look_for_data(set)));
   }
   for (const DataSet& set : data_sets()) {
     print("\n{}\n  {}\n  address: {}\n  cite: {}\n  checksum: {}\n", set.name, set.title,

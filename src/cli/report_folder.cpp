@@ -15,10 +15,15 @@
 namespace ignd::cli {
 namespace {
 
+std::string folder_without_out(const StoredExperiment& stored) {
+  if (stored.command.starts_with("ignd compare ")) return comparison_folder(stored.name);
+  return stored.options.quick ? preview_folder : default_folder;
+}
+
 // The command with the folder, wherever that has gone since.
 std::string command_in(const std::string& folder, const StoredExperiment& stored) {
-  const bool is_default = folder == (stored.options.quick ? preview_folder : default_folder);
-  return is_default ? stored.command : stored.command + " --out " + shell_word(folder);
+  if (folder == folder_without_out(stored)) return stored.command;
+  return stored.command + " --out " + shell_word(folder);
 }
 
 ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {

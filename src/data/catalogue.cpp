@@ -250,13 +250,21 @@ DataPlace look_for_data(const DataSet& set) {
   return {{}, list_faults(faults)};
 }
 
+std::string describe(const DataPlace& place) {
+  if (!place.path.empty()) return place.path.string();
+  return place.fault.empty() ? "not here" : "not here: " + place.fault;
+}
+
+std::string absence_of(const DataSet& set, const DataPlace& place) {
+  const std::string command = set.url.empty() ? "" : fmt::format("run: ignd data fetch {}; or ", set.name);
+  return fmt::format("the data set {} is {}; {}{}", set.name, describe(place), command, by_hand(set));
+}
+
 fs::path find_data(std::string_view name) {
   const DataSet& set = find_data_set(name);
   const DataPlace place = look_for_data(set);
-  if (!place.path.empty()) return place.path;
-  const std::string command = set.url.empty() ? "" : fmt::format("run: ignd data fetch {}; or ", set.name);
-  throw FileError(fmt::format("the data set {} is not here{}{}; {}{}", set.name, place.fault.empty() ? "" : ": ",
-                              place.fault, command, by_hand(set)));
+  if (place.path.empty()) throw FileError(absence_of(set, place));
+  return place.path;
 }
 
 std::string by_hand(const DataSet& set) {

@@ -49,6 +49,12 @@ struct DataPlace {
 // cache folder remembers it.
 DataPlace look_for_data(const DataSet& set);
 
+// The path, or "not here" and what is wrong with the files that were looked at.
+std::string describe(const DataPlace& place);
+
+// What to say where a data set is not here: also why, and what to do.
+std::string absence_of(const DataSet& set, const DataPlace& place);
+
 // The path; throws FileError with what to do where it is not here.
 std::filesystem::path find_data(std::string_view name);
 

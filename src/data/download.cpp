@@ -85,7 +85,10 @@ class PartFile {
   void finish() {
     // Before the rename: otherwise a crash could leave the new name with half of the content.
     if (::fsync(fd_) != 0) fail("sync", errno);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) fail("rename", errno);
+    if (::rename(path_.c_str(), target_.c_str()) == 0) return;
+    const int error = errno;
+    throw FileError(fmt::format("cannot rename {} to {}: {}; make way, and the same command goes on from here",
+                                quoted_path(path_), quoted_path(target_), message_of(error)));
   }
 
  private:
@@ -246,18 +249,19 @@ void download(const std::string& url, const fs::path& target, const std::functio
   PartFile part(target);
   for (;;) {
     const bool resumed = part.size() > 0;
-    const bool complete = Transfer(url, part, options).run();
+    bool good = Transfer(url, part, options).run();
     try {
-      if (complete) {
-        check(part.path());
-        part.finish();
-        return;
-      }
+      if (good) check(part.path());
     } catch (const FileError& fault) {
       if (!resumed) {
         part.remove();
         throw FileError(fmt::format("what {} gives is not what it should be: {}", printable(url, 300), fault.what()));
       }
+      good = false;
+    }
+    if (good) {
+      part.finish();
+      return;
     }
     // The part was of another file, or the server cannot go on in the middle of one.
     part.empty();

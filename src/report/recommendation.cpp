@@ -20,11 +20,19 @@ double t_quantile(std::uint64_t degrees) {
   return 1.95996 + 2.37227 / n + 2.82250 / (n * n);
 }
 
+// The mean that the rate was chosen by.
+std::optional<double> chosen_mean(const MethodResults& method) {
+  const auto chosen = std::ranges::find(method.search, method.rate, &RateResult::rate);
+  return chosen == method.search.end() ? std::nullopt : chosen->mean;
+}
+
+// By what rates are chosen by: the best of several scores that are reported would look better than it is.
 std::vector<const MethodResults*> best_first(const PanelResults& panel, const MetricInfo& metric) {
   std::vector<std::pair<double, const MethodResults*>> found;
   for (const MethodResults& method : panel.methods) {
-    const auto mean = summarize(method).all.mean;
-    if (!method.search.empty() && mean) found.emplace_back(metric.higher_is_better ? -*mean : *mean, &method);
+    const auto mean = chosen_mean(method);
+    if (!mean || !summarize(method).all.mean) continue;
+    found.emplace_back(metric.higher_is_better ? -*mean : *mean, &method);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const MethodResults*> methods;
@@ -43,12 +51,16 @@ std::string size_text(const PairedDifference& difference) {
   return with_spread(mean ? std::optional(std::abs(*mean)) : std::nullopt, difference.standard_error);
 }
 
+bool is_ahead(const PairedDifference& difference, const MetricInfo& metric) {
+  const double mean = difference.differences.mean.value_or(0);
+  return metric.higher_is_better ? mean > 0 : mean < 0;
+}
+
 // What is to be said where a method that takes no search is not clearly worse.
 std::string baseline_clause(const MethodResults& best, const MethodResults& baseline, const MetricInfo& metric) {
   const PairedDifference difference = compare(best, baseline, metric);
-  const auto& mean = difference.differences.mean;
-  if (!mean) return "";
-  const bool ahead = metric.higher_is_better ? *mean > 0 : *mean < 0;
+  if (!difference.differences.mean) return "";
+  const bool ahead = is_ahead(difference, metric);
   const bool apart = told_apart(difference);
   if (ahead && (apart || difference.pairs < 2)) return "";
   if (apart || difference.pairs < 2) {
@@ -59,23 +71,35 @@ std::string baseline_clause(const MethodResults& best, const MethodResults& base
   return fmt::format("; {}: the difference is {}", verdict, size_text(difference));
 }
 
+// What the test rows say of the method that is best on the validation rows.
 std::string against_others(const std::vector<const MethodResults*>& methods, const MetricInfo& metric) {
   const MethodResults& best = *methods.front();
-  const char* direction = metric.higher_is_better ? "higher" : "lower";
-  std::vector<std::string> not_apart;
-  for (std::size_t k = 1; k < methods.size(); ++k) {
-    if (!told_apart(compare(best, *methods[k], metric))) not_apart.push_back(methods[k]->name);
+  std::vector<std::string> better, not_apart;
+  for (const MethodResults* other : std::span(methods).subspan(1)) {
+    const PairedDifference difference = compare(best, *other, metric);
+    const std::string text = fmt::format("{} ({})", other->name, size_text(difference));
+    if (!told_apart(difference)) {
+      not_apart.push_back(text);
+    } else if (!is_ahead(difference, metric)) {
+      better.push_back(text);
+    }
   }
-  const MethodResults& next = *methods[1];
-  const PairedDifference to_next = compare(best, next, metric);
-  const std::string measure = fmt::format("mean and standard error over {} seeds", to_next.pairs);
-  if (not_apart.empty()) {
-    return fmt::format("is the best: its {} is {} than that of {}, the next best, by {} ({})", metric.label, direction,
-                       next.name, size_text(to_next), measure);
+  const PairedDifference to_next = compare(best, *methods[1], metric);
+  if (better.empty() && not_apart.empty()) {
+    return fmt::format(
+        "is the best on the validation rows, and on the test rows its {} is {} than that of {}, the next best, by {} "
+        "(mean and standard error over {} seeds)",
+        metric.label, metric.higher_is_better ? "higher" : "lower", methods[1]->name, size_text(to_next),
+        to_next.pairs);
   }
-  return fmt::format("has the {}est {}, but cannot be told apart from {}: the difference to {} is {} ({})",
-                     metric.higher_is_better ? "high" : "low", metric.label, listed(not_apart), next.name,
-                     size_text(to_next), measure);
+  std::vector<std::string> verdicts;
+  if (!better.empty())
+    verdicts.push_back(fmt::format("{} {} better", listed(better), better.size() == 1 ? "is" : "are"));
+  if (!not_apart.empty()) verdicts.push_back(fmt::format("it cannot be told apart from {}", listed(not_apart)));
+  return fmt::format(
+      "is the best on the validation rows, but on the test rows {}; in brackets, the difference of the {} and its "
+      "standard error over {} seeds",
+      join(verdicts, ", and "), metric.label, to_next.pairs);
 }
 
 }  // namespace
@@ -91,15 +115,15 @@ Recommendation recommend(const PanelResults& panel, const MetricInfo& metric) {
   if (methods.empty()) return {nullptr, "no optimizer finished at any rate; smaller rates may"};
   const MethodResults& best = *methods.front();
   const ScoreSummary scores = summarize(best);
-  std::string sentence = fmt::format("{} at rate {} ", best.name, rate_text(best.rate.value_or(0)));
+  std::string sentence = fmt::format("{} at rate {}", best.name, rate_text(best.rate.value_or(0)));
   if (methods.size() == 1) {
-    sentence += fmt::format("has a {} of {} over {} seeds", metric.label,
-                            with_spread(scores.all.mean, scores.all.deviation), scores.done);
+    sentence =
+        fmt::format("the {} of {} is {} over {} seed{}", metric.label, sentence,
+                    with_spread(scores.all.mean, scores.all.deviation), scores.done, scores.done == 1 ? "" : "s");
   } else if (scores.done < 2) {
-    sentence += fmt::format("has the {}est {}; one seed does not say how sure that is",
-                            metric.higher_is_better ? "high" : "low", metric.label);
+    sentence += " is the best on the validation rows; one seed does not say how sure that is";
   } else {
-    sentence += against_others(methods, metric);
+    sentence += " " + against_others(methods, metric);
   }
   for (const MethodResults& method : panel.methods) {
     if (method.search.empty()) sentence += baseline_clause(best, method, metric);

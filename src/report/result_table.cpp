@@ -23,6 +23,7 @@ bool has_paper_column(const ExperimentResults& experiment) {
 }
 
 std::string rate_cell(const MethodResults& method) {
+  if (!takes_rate(method)) return "";
   if (!method.rate) return std::string(not_available);
   return rate_text(*method.rate) + (method.at_edge ? " †" : "");
 }

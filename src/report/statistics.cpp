@@ -75,6 +75,8 @@ ScoreSummary summarize(const MethodResults& method) {
   return summary;
 }
 
+bool takes_rate(const MethodResults& method) { return !method.search.empty() || method.rate != 0; }
+
 PairedDifference compare(const MethodResults& better, const MethodResults& worse, const MetricInfo& metric) {
   PairedDifference result;
   result.logarithms = metric.log_scale;

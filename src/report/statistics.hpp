@@ -33,6 +33,9 @@ struct ScoreSummary {
 
 ScoreSummary summarize(const MethodResults& method);
 
+// Whether a method learns at a rate: what takes none, as a baseline, is given 0.
+bool takes_rate(const MethodResults& method);
+
 // Two methods on the seeds they share. A run without a score loses against one that has a score.
 struct PairedDifference {
   bool logarithms = false;

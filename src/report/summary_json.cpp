@@ -16,7 +16,7 @@ Json number(std::optional<double> value) { return value && std::isfinite(*value)
 Json row(const MethodResults& method, bool preview) {
   const ScoreSummary scores = summarize(method);
   return {{"method", method.name},
-          {"learning_rate", number(method.rate)},
+          {"learning_rate", takes_rate(method) ? number(method.rate) : Json(nullptr)},
           {"mean", number(scores.all.mean)},
           {"std", number(scores.all.deviation)},
           {"seeds", scores.done},

@@ -65,6 +65,12 @@ std::string baseline_text(const char* name, const char* model) {
                      toml_text(name), toml_text(model));
 }
 
+// For other losses than these, the mean is not the best constant.
+const char* constant_name(const TableTask& table) {
+  const bool best = table.loss() == "squared" || table.loss() == "logistic" || table.loss().starts_with("poisson");
+  return best ? "best constant" : "the mean";
+}
+
 }  // namespace
 
 std::vector<std::string> parse_optimizers(std::string_view text) {
@@ -108,7 +114,7 @@ std::string experiment_text(const OptimizerStudy& study, const TableTask& table)
   if (table.encoder().features() <= most_baseline_features) {
     text += baseline_text(classes ? "logistic regression" : "least squares", best_linear_model);
   }
-  return text + baseline_text("best constant", best_constant_model);
+  return text + baseline_text(constant_name(table), best_constant_model);
 }
 
 }  // namespace ignd

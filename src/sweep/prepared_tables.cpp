@@ -26,22 +26,51 @@ std::shared_ptr<const Table> read(const TableStudy& study) {
   if (sha256_of_file(study.data.path) != study.checksum) {
     throw FileError(
         fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
-                    "begin again with "
-                    "another --out",
+                    "begin again with another --out",
                     study.data.name()));
   }
   return std::make_shared<const Table>(study.data.read());
 }
 
-std::shared_ptr<const Prepared> prepare(std::shared_ptr<const Table> table, const TableStudy& study,
-                                        std::uint64_t seed) {
+TableTask task_with(const Table& table, const TableStudy& study, std::uint64_t seed) {
   TaskOptions options = study.task;
   options.seed = seed;
+  return {table, options};
+}
+
+// Whether it is the split of this seed that cannot be used, and not the table or what is asked of it.
+bool another_seed_does(const Table& table, const TableStudy& study, std::uint64_t seed) {
+  constexpr std::uint64_t enough = 4;  // a bad table is not to be looked at for long
+  for (std::uint64_t other = 1; other <= enough; ++other) {
+    if (other == seed) continue;
+    try {
+      task_with(table, study, other);
+      return true;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return false;
+}
+
+void refuse_split(const Table& table, const TableStudy& study, std::uint64_t seed, const char* fault) {
+  if (!another_seed_does(table, study, seed)) return;
+  const std::string fewer = seed == 1 ? "" : fmt::format("ask for at most {} --seeds, or ", seed - 1);
+  throw FileError(fmt::format(
+      "{}: the split of seed {} cannot be used: {}; {}choose other --validation and --test, which make other splits",
+      study.data.name(), seed, fault, fewer));
+}
+
+std::shared_ptr<const Prepared> prepare(const std::shared_ptr<const Table>& table, const TableStudy& study,
+                                        std::uint64_t seed) {
   try {
-    TableTask task(*table, options);
-    return std::make_shared<const Prepared>(Prepared{std::move(table), std::move(task)});
+    return std::make_shared<const Prepared>(Prepared{table, task_with(*table, study, seed)});
   } catch (const BadSample& fault) {
+    refuse_split(*table, study, seed, fault.what());
     throw FileError(fmt::format("{}, {}", study.data.name(), fault.what()));
+  } catch (const InvalidArgument& fault) {
+    refuse_split(*table, study, seed, fault.what());
+    throw;
   }
 }
 
@@ -63,8 +92,9 @@ std::string task_key(const TableStudy& study, std::uint64_t seed) {
 
 class Cache {
  public:
-  std::shared_ptr<const Prepared> get(const TableStudy& study, std::uint64_t seed) {
+  std::shared_ptr<const Prepared> get(const TableStudy& study, std::uint64_t seed, const std::atomic<bool>* stop) {
     const std::lock_guard lock(mutex_);
+    if (stop != nullptr && *stop) throw RunStopped();
     const std::string key = task_key(study, seed);
     for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
       if (entry->first != key) continue;
@@ -100,9 +130,10 @@ class Cache {
 
 }  // namespace
 
-std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed) {
+std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,
+                                                const std::atomic<bool>* stop) {
   static Cache cache;
-  auto prepared = cache.get(study, seed);
+  auto prepared = cache.get(study, seed, stop);
   return {prepared, &prepared->task};
 }
 

@@ -2,6 +2,7 @@
 
 #include "sweep/table_study.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -9,7 +10,10 @@ namespace ignd {
 
 // The study's table, split and encoded for a seed. A file is read once, and what is prepared is shared by the runs that
 // want the same, as long as there is room. May be called from any thread. Throws FileError where the file is not the
-// one that the study is of, or has a value that cannot be used, and InvalidArgument.
-std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed);
+// one that the study is of, has a value that cannot be used, or makes a split of this seed that cannot, and
+// InvalidArgument.
+// Preparing is done by one thread at a time: RunStopped is for those that would only begin with it once `stop` is set.
+std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,
+                                                const std::atomic<bool>* stop = nullptr);
 
 }  // namespace ignd

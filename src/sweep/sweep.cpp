@@ -113,7 +113,10 @@ std::vector<const RunConfig*> missing_runs(const std::vector<RunConfig>& runs, c
   for (const RunConfig& config : runs) {
     if (!store.contains(config)) missing.emplace_back(find_task(config.task).cost(config), &config);
   }
-  std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Runs of one seed may share what they are made from, as long as there is room for it.
+  std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.first, a.second->seed) < std::pair(-b.first, b.second->seed);
+  });
   std::vector<const RunConfig*> longest_first;
   longest_first.reserve(missing.size());
   for (const auto& [cost, config] : missing) longest_first.push_back(config);

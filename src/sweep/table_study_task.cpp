@@ -51,11 +51,15 @@ RunResult failed(RunResult result, RunStatus status, std::uint64_t step) {
   return result;
 }
 
-RunResult run_baseline(const TableTask& table, const std::string& model) {
-  const std::vector<Predictor> baselines = fit_baselines(table);
-  const std::size_t wanted = model == best_constant_model ? 0 : 1;
-  if (wanted >= baselines.size()) throw InvalidArgument("the table has too many features for a linear baseline");
-  const OutputOf& output = baselines[wanted].output;
+RunResult run_baseline(const TableTask& table, const std::string& model, const std::atomic<bool>& stop) {
+  const BeforeRow look = [&] {
+    if (stop) throw RunStopped();
+  };
+  // The score is a mean of the loss, so that is what they have to make small.
+  const auto fitted = model == best_constant_model ? std::optional(fit_constant(table, FitWeights::loss, look))
+                                                   : fit_linear(table, FitWeights::loss, look);
+  if (!fitted) throw InvalidArgument("the table has too many features for a linear baseline");
+  const OutputOf& output = fitted->output;
   return measured({}, table, judge(table, table.split().validation, output), judge(table, table.split().test, output));
 }
 
@@ -105,12 +109,10 @@ class TableStudyTask final : public Task {
   std::string name() const override { return "table"; }
   std::string meaning() const override {
     return "A model trained on a table of your own, as `ignd train` does it with the same options and seed: the seed "
-           "draws "
-           "the split, the initial weights and the order. `ignd compare` writes such experiments. The score is the "
-           "root "
-           "mean squared error on the test rows, in the target's units, or the mean of another loss as it is learned; "
-           "the "
-           "curve is that of the validation rows over the epochs. A run has diverged where `ignd train` says so.";
+           "draws the split, the initial weights and the order. `ignd compare` writes such experiments. The score is "
+           "the root mean squared error on the test rows, in the target's units, or the mean of another loss as it is "
+           "learned; the curve is that of the validation rows over the epochs. A run has diverged where `ignd train` "
+           "says so.";
   }
   std::span<const SettingKey> keys() const override { return table_study_keys(); }
   std::vector<Column> columns() const override {
@@ -142,8 +144,8 @@ double TableStudyTask::cost(const RunConfig& config) const {
 
 RunResult TableStudyTask::run(const RunConfig& config, const std::atomic<bool>& stop) const {
   TableStudy study = study_of(config.settings);
-  const auto table = prepared_table(study, config.seed);
-  if (is_baseline(study.run.model)) return run_baseline(*table, study.run.model);
+  const auto table = prepared_table(study, config.seed, &stop);
+  if (is_baseline(study.run.model)) return run_baseline(*table, study.run.model, stop);
   study.run.optimizer = config.optimizer;
   study.run.rate = config.rate;
   study.run.seed = config.seed;

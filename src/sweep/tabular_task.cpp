@@ -88,8 +88,8 @@ std::vector<std::string> TabularTask::faults(const Settings& settings) const {
 
 std::string TabularTask::missing(const Settings& settings) const {
   const DataSet& set = find_data_set(settings.word("data"));
-  if (!look_for_data(set).path.empty()) return "";
-  return fmt::format("the data set '{0}' is not here; `ignd data fetch {0}` gets it", set.name);
+  const DataPlace place = look_for_data(set);
+  return place.path.empty() ? absence_of(set, place) : "";
 }
 
 double TabularTask::cost(const RunConfig& config) const {

@@ -2,26 +2,49 @@
 
 #include "train/baselines.hpp"
 
-namespace ignd {
+#include <utility>
 
-std::vector<Predictor> fit_baselines(const TableTask& task) {
+namespace ignd {
+namespace {
+
+ForEachRow training_rows(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+  return [&task, weights, &before_row](const RowVisitor& visit) {
+    std::vector<float> x(task.encoder().features());
+    for (const std::uint32_t row : task.split().train) {
+      if (before_row) before_row();
+      const Sample<float> sample = task.sample(row, x);
+      visit(x, sample.y, weights == FitWeights::loss ? sample.weight : task.row_weight(row));
+    }
+  };
+}
+
+double output_for(const Target& target, double fitted) {
+  return target.is_class() ? fitted : target.output_for(fitted);
+}
+
+}  // namespace
+
+Predictor fit_constant(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+  const ForEachRow rows = training_rows(task, weights, before_row);
+  const Target& target = task.target();
+  const double fitted = target.is_class() ? best_constant_for_logistic(rows) : best_constant_for_squared(rows);
+  return {"best constant", [constant = output_for(target, fitted)](std::span<const float>) { return constant; }};
+}
+
+std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+  const ForEachRow rows = training_rows(task, weights, before_row);
   const std::size_t features = task.encoder().features();
   const bool classes = task.target().is_class();
-  const ForEachRow rows = [&](const RowVisitor& visit) {
-    std::vector<float> x(features);
-    for (const std::uint32_t row : task.split().train) visit(x, task.sample(row, x).y, task.row_weight(row));
-  };
-  const auto output = [target = task.target()](double fitted) {
-    return target.is_class() ? fitted : target.output_for(fitted);
-  };
+  const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features);
+  if (!linear) return std::nullopt;
+  return Predictor{
+      classes ? "logistic regression" : "least squares",
+      [target = task.target(), fitted = *linear](std::span<const float> x) { return output_for(target, fitted(x)); }};
+}
 
-  std::vector<Predictor> baselines;
-  const double constant = output(classes ? best_constant_for_logistic(rows) : best_constant_for_squared(rows));
-  baselines.push_back({"best constant", [constant](std::span<const float>) { return constant; }});
-  if (const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features)) {
-    baselines.push_back({classes ? "logistic regression" : "least squares",
-                         [fitted = *linear, output](std::span<const float> x) { return output(fitted(x)); }});
-  }
+std::vector<Predictor> fit_baselines(const TableTask& task) {
+  std::vector<Predictor> baselines{fit_constant(task, FitWeights::metrics)};
+  if (auto linear = fit_linear(task, FitWeights::metrics)) baselines.push_back(std::move(*linear));
   return baselines;
 }
 

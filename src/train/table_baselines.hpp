@@ -2,6 +2,8 @@
 
 #include "train/table_task.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,20 @@ struct Predictor {
   OutputOf output;
 };
 
-// What a model of this task is compared with, fitted on its training rows: the best constant and, unless there are too
-// many features, the best linear model: least squares for numbers, logistic regression for classes.
+// What rows count as in a fit: as in the metrics, or as in the loss, where classes may be balanced.
+enum class FitWeights { metrics, loss };
+
+// Called before each row of each pass; what it throws ends the fit.
+using BeforeRow = std::function<void()>;
+
+// The constant with the lowest squared or logistic loss on the training rows.
+Predictor fit_constant(const TableTask& task, FitWeights weights, const BeforeRow& before_row = {});
+
+// The linear model with the lowest one: least squares for numbers, logistic regression for classes. None where there
+// are too many features.
+std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row = {});
+
+// Both, as they are shown beside the metrics of a model.
 std::vector<Predictor> fit_baselines(const TableTask& task);
 
 }  // namespace ignd
