@@ -161,6 +161,13 @@ TEST_F(CompareTool, ComparesOnTwoClassesAndFewRows) {
   EXPECT_TRUE(contains(outcome.out, "\n  logistic regression ")) << outcome.out;
 }
 
+// With one row to validate and one to test, every prediction is a constant, and no failure for that.
+TEST_F(CompareTool, ComparesOnVeryFewRows) {
+  write_table("t.csv", 10, 2);
+  const Outcome outcome = run_tool(command("r"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_F(CompareTool, KilledItGoesOnToTheSameStoreAndTable) {
   const Outcome whole = run_tool(command("whole"));
   ASSERT_EQ(whole.exit_code, 0);

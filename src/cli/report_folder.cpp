@@ -9,6 +9,7 @@
 #include "sweep/store.hpp"
 
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -50,8 +51,12 @@ int make_report(const std::string& folder) {
       all.push_back(collect(stored, store, folder));
     } catch (const InvalidArgument& fault) {
       code = 1;
-      print_error("ignd: the experiment {} in {} cannot be read and is left out: {}\n", in_quotes(stored.name),
-                  quoted_path(folder), printable(fault.what(), 200));
+      const std::string_view faults = fault.what();
+      print_error(
+          "ignd: the experiment {} in {} is left out, since this version does not understand it ({}); `{}` makes "
+          "it anew\n",
+          in_quotes(stored.name), quoted_path(folder), printable(faults.substr(0, faults.find('\n')), 200),
+          printable(command_in(folder, stored), 500));
     }
   }
   for (const std::string& warning : write_report(all, folder).warnings) print_error("ignd: {}\n", warning);
