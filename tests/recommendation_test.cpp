@@ -134,9 +134,9 @@ TEST(Recommendation, TheBestOnTheValidationRowsIsNotSaidToBeBestOnTheOthers) {
     const MetricInfo metric{.label = "score", .higher_is_better = higher};
     std::vector<MethodResults> methods;
     for (const char* name : {"a", "b", "c"}) {
-      std::vector<double> scores;
+      std::vector<double> scores(5);
       const double level = stream.normal();
-      for (int seed = 0; seed < 5; ++seed) scores.push_back(level + 0.3 * stream.normal());
+      for (double& score : scores) score = level + 0.3 * stream.normal();
       methods.push_back(with_scores(name, scores, true, stream.normal()));
     }
     const auto sign = higher ? -1.0 : 1.0;
