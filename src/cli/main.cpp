@@ -202,7 +202,9 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   command->add_option("--optimizers", options.optimizers, "Names, with commas between them")
       ->capture_default_str()
       ->group(comparison);
-  command->add_option("--lrs", options.rates, "Learning rates: FROM:TO[:PER-DECADE], or a list with commas")
+  command
+      ->add_option("--lrs", options.rates,
+                   "Learning rates: FROM:TO (one per decade), FROM:TO:PER-DECADE, or a list with commas")
       ->capture_default_str()
       ->group(comparison);
   command->add_option("--seeds", options.seeds, "Splits, initial weights and orders to try each of them with")
