@@ -153,6 +153,21 @@ TEST_F(CompareTool, ThePrintedCommandTrainsTheBestRunAgain) {
   }
 }
 
+TEST_F(CompareTool, TakesPairsOfRuleAndTransform) {
+  const Words words{"compare",      path("t.csv"),
+                    "--target",     "the target",
+                    "--out",        path("r"),
+                    "--epochs",     "2",
+                    "--seeds",      "1",
+                    "--lrs",        "0.01",
+                    "--optimizers", "gauss-newton:eps_c=0,eps_lm=1e-3+momentum:beta=0.5"};
+  const Outcome outcome = run_tool(words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string line = train_line(outcome.out);
+  EXPECT_TRUE(contains(line, "--rule gauss-newton:eps_c=0,eps_lm=1e-3 --transform momentum:beta=0.5 ")) << line;
+  EXPECT_EQ(testing::run_shell(fmt::format("\"$ignd\" {} --save '{}'", line, path("model"))).exit_code, 0);
+}
+
 TEST_F(CompareTool, ComparesOnTwoClassesAndFewRows) {
   write_table("t.csv", 100, 2);
   const Outcome outcome = run_tool(command("r", "label"));

@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "data/checksum.hpp"
 #include "ignd/error.hpp"
+#include "ignd/optimizer.hpp"
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/recommendation.hpp"
@@ -44,8 +45,12 @@ std::string command_text(const char* command, const CompareOptions& options, con
 
 // The best iterate of seed 1 is one of the runs compared, to the last bit.
 std::string train_command(const CompareOptions& options, const MethodResults& best) {
-  return fmt::format("{} --optimizer {} --lr {} --seed 1", command_text("train", options, own_options),
-                     shell_word(best.name), format_number(best.rate.value_or(0)));
+  const auto names = optimizer_names();
+  const bool named = std::ranges::find(names, best.name) != names.end();
+  return fmt::format("{} {} --lr {} --seed 1", command_text("train", options, own_options),
+                     named ? "--optimizer " + shell_word(best.name)
+                           : fmt::format("--rule {} --transform {}", shell_word(best.rule), shell_word(best.transform)),
+                     format_number(best.rate.value_or(0)));
 }
 
 std::string experiment_name(const std::string& path) {

@@ -199,7 +199,7 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
   add_table_options(command, options.training);
   const char* comparison = "Comparison";
-  command->add_option("--optimizers", options.optimizers, "Names, with commas between them")
+  command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, with commas between them")
       ->capture_default_str()
       ->group(comparison);
   command

@@ -2,11 +2,15 @@
 
 #include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 #include "sweep/table_study_task.hpp"
 #include "train/baselines.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -71,19 +75,57 @@ const char* constant_name(const TableTask& table) {
   return best ? "best constant" : "the mean";
 }
 
+// Between a rule and a transform, and not in a number such as 1e+3.
+std::size_t plus_in(const std::string& name) {
+  std::size_t plus = name.find('+');
+  while (plus != std::string::npos && plus + 1 < name.size() &&
+         std::isalpha(static_cast<unsigned char>(name[plus + 1])) == 0) {
+    plus = name.find('+', plus + 1);
+  }
+  return plus;
+}
+
+// "eps_c=0": of the part before, since no name has such a sign.
+bool is_option(const std::string& part) {
+  const std::size_t equals = part.find('=');
+  return equals != std::string::npos && part.find(':') > equals;
+}
+
+std::string optimizer_text(const std::string& name) {
+  const std::size_t plus = plus_in(name);
+  if (plus == std::string::npos) return fmt::format("optimizer = {}", toml_text(name));
+  return fmt::format("rule = {}\ntransform = {}", toml_text(name.substr(0, plus)), toml_text(name.substr(plus + 1)));
+}
+
 }  // namespace
+
+Optimizer optimizer_named(const std::string& name) {
+  const std::size_t plus = plus_in(name);
+  if (plus == std::string::npos) return find_optimizer(name);
+  Optimizer pair{name.substr(0, plus), name.substr(plus + 1)};
+  make_step_rule(pair.rule);
+  make_transform<float>(pair.transform);
+  return pair;
+}
 
 std::vector<std::string> parse_optimizers(std::string_view text) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string name(text.substr(start, end - start));
-    find_optimizer(name);
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
+    const std::string part(text.substr(start, end - start));
+    if (!names.empty() && is_option(part)) {
+      names.back() += "," + part;
+    } else {
+      names.push_back(part);
+    }
+    start = end + 1;
+  }
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    optimizer_named(name);
+    if (!seen.insert(name).second) {
       throw InvalidArgument(fmt::format("the optimizer {} is named twice", in_quotes(name)));
     }
-    names.push_back(name);
-    start = end + 1;
   }
   return names;
 }
@@ -109,7 +151,7 @@ std::string experiment_text(const OptimizerStudy& study, const TableTask& table)
   text += fmt::format("\n[[panel]]\nname = \"table\"\ntitle = {}\n", toml_text(fmt::format("{} of {}", target, file)));
   if (!study.note.empty()) text += fmt::format("note = {}\n", toml_text(study.note));
   for (const std::string& name : study.optimizers) {
-    text += fmt::format("\n[[panel.method]]\nname = {0}\noptimizer = {0}\n", toml_text(name));
+    text += fmt::format("\n[[panel.method]]\nname = {}\n{}\n", toml_text(name), optimizer_text(name));
   }
   if (table.encoder().features() <= most_baseline_features) {
     text += baseline_text(classes ? "logistic regression" : "least squares", best_linear_model);

@@ -145,7 +145,7 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, un
   StudyCosts costs;
   for (const std::string& name : study.optimizers) {
     RunOptions options = study.table.run;
-    options.optimizer = find_optimizer(name);
+    options.optimizer = optimizer_named(name);
     options.epochs = 1;
     options.rate = 1e-9;  // at which nothing diverges
     costs.run.push_back(
