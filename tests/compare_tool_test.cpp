@@ -1,3 +1,4 @@
+#include "database.hpp"
 #include "ignd/random.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
@@ -13,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sched.h>
-#include <sqlite3.h>
 
 namespace ignd {
 namespace {
@@ -66,21 +66,8 @@ class CompareTool : public ::testing::Test {
     return Words{"compare", path("t.csv"), "--target", target, "--out", path(out), "--jobs", "2"} + quick;
   }
 
-  // What a query gives, a line for each row; read with SQLite alone.
   Words ask(const std::string& out, const char* query) const {
-    Words rows;
-    sqlite3* database = nullptr;
-    sqlite3_open_v2(store_path(path(out)).c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
-    sqlite3_busy_timeout(database, 10'000);
-    const auto add = [](void* to, int columns, char** values, char** /*names*/) {
-      std::string row;
-      for (int k = 0; k < columns; ++k) row += std::string(values[k] == nullptr ? "none" : values[k]) + "|";
-      static_cast<Words*>(to)->push_back(row);
-      return 0;
-    };
-    sqlite3_exec(database, query, add, &rows, nullptr);
-    sqlite3_close(database);
-    return rows;
+    return testing::Database(store_path(path(out))).ask(query);
   }
   std::size_t count_runs(const std::string& out) const { return ask(out, "SELECT 1 FROM run").size(); }
   Words content(const std::string& out) const {
