@@ -27,8 +27,10 @@ int main(int argc, char** argv) {
       const double rmse = ignd::judge(task, task.split().train, output).regression->rmse;
       fmt::print("{}: mean squared error {:.6g}, its root {:.6g}\n", who, rmse * rmse, rmse);
     };
-    print("best constant", [](std::span<const float>) { return 0.0; });
-    if (const auto linear = ignd::least_squares(rows, task.encoder().features())) print("least squares", *linear);
+    print("best constant", [](const ignd::Input<float>&) { return 0.0; });
+    if (const auto linear = ignd::least_squares(rows, task.encoder().features())) {
+      print("least squares", [&](const ignd::Input<float>& x) { return (*linear)(x.values); });
+    }
     return 0;
   } catch (const std::exception& fault) {
     fmt::print(stderr, "hindsight: {}\n", fault.what());

@@ -135,13 +135,13 @@ double train(const TableTask& task, RunOptions options, bool raced) {
     if (!result.best) return std::nan("");
     options.rate = *result.best;
   }
-  TableRun run(task, options);
+  TrainingRun run(task, options);
   while (run.status() == TrainingStatus::running) run.learn_epoch(stop, [] {});
-  const TableModel model = run.kept();
-  Trace<float> trace(*model.model);
+  const auto model = run.kept();
+  Trace<float> trace(*model);
   const auto& rows = task.split().validation;
-  const Quality quality = judge(task, rows, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
-  return score(quality, judge(task, rows, [](std::span<const float>) { return 0.0; }));
+  const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model->predict(x, trace); });
+  return score(quality, judge(task, rows, [](const Input<float>&) { return 0.0; }));
 }
 
 void print_row(const std::vector<Table>& tables, const std::string& label, const RunOptions& options, bool raced) {

@@ -103,14 +103,14 @@ TEST_F(TableStudyTest, ARunIsTheTrainingRunOfItsSeed) {
     run_options.optimizer = find_optimizer("ignd");
     run_options.rate = 0.1;
     run_options.seed = seed;
-    TableRun run(task, run_options);
+    TrainingRun run(task, run_options);
     std::vector<double> curve;
     while (run.status() == TrainingStatus::running) {
       curve.push_back(run.learn_epoch(never, [] {})->validation.regression->rmse);
     }
-    const TableModel model = run.kept();
+    const auto model = run.kept();
     const auto rmse = [&](const std::vector<std::uint32_t>& rows) {
-      return judge(task, rows, [&](std::span<const float> x) { return model.model->predict({x}); }).regression->rmse;
+      return judge(task, rows, [&](const Input<float>& x) { return model->predict(x); }).regression->rmse;
     };
     EXPECT_EQ(result.status, RunStatus::finished);
     EXPECT_EQ(result.score, rmse(task.split().test));
@@ -146,15 +146,15 @@ TEST_F(TableStudyTest, BaselinesMinimiseWhatTheyAreScoredBy) {
   const auto table = prepared_table(wanted, 1);
   const double constant = fit_constant(*table, FitWeights::loss).output({});
   const auto loss_of = [&](const OutputOf& output) { return judge(*table, table->split().train, output).loss; };
-  const double best = loss_of([&](std::span<const float>) { return constant; });
+  const double best = loss_of([&](const Input<float>&) { return constant; });
   EXPECT_NEAR(best, std::log(2), 1e-9);
   for (const double other : {-2.0, -0.1, 0.1, 2.0}) {
-    EXPECT_LT(best, loss_of([&](std::span<const float>) { return constant + other; }));
+    EXPECT_LT(best, loss_of([&](const Input<float>&) { return constant + other; }));
   }
   const OutputOf linear = fit_linear(*table, FitWeights::loss)->output;
   EXPECT_LE(loss_of(linear), best);
   for (const double other : {-0.1, 0.1}) {
-    EXPECT_LT(loss_of(linear), loss_of([&](std::span<const float> x) { return linear(x) + other; }));
+    EXPECT_LT(loss_of(linear), loss_of([&](const Input<float>& x) { return linear(x) + other; }));
   }
   for (const auto* model : {best_constant_model, best_linear_model}) {
     wanted.run.model = model;

@@ -12,6 +12,7 @@
 #include "ignd/error.hpp"
 #include "train/race.hpp"
 #include "train/table_baselines.hpp"
+#include "train/table_model.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -150,7 +151,7 @@ class Training {
       print_error("ignd: interrupted before there was anything to save\n");
       return interrupted_code;
     }
-    TableRun run(task_, options_.run);
+    TrainingRun run(task_, options_.run);
     if (saved) resume(run, *saved);
     learn(run);
     if (run.status() == TrainingStatus::running) return interrupted(run);
@@ -244,7 +245,7 @@ class Training {
     print("\n");
   }
 
-  void resume(TableRun& run, const Checkpoint& saved) const {
+  void resume(TrainingRun& run, const Checkpoint& saved) const {
     try {
       run.restore(saved);
     } catch (const FileError& fault) {
@@ -258,7 +259,7 @@ class Training {
                 to_string(run.status()));
   }
 
-  void learn(TableRun& run) {
+  void learn(TrainingRun& run) {
     Progress progress("training", run.total_steps(), "samples", !talks_);
     const Clock::time_point start = Clock::now();
     const std::uint64_t first_step = run.steps();
@@ -292,7 +293,7 @@ class Training {
   }
 
   // Whatever happens, training goes on; the exit code tells.
-  void save(const TableRun& run) {
+  void save(const TrainingRun& run) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
@@ -304,7 +305,7 @@ class Training {
     if (is_saved_) options_.save = saved.path;
   }
 
-  int interrupted(const TableRun& run) {
+  int interrupted(const TrainingRun& run) {
     save(run);
     if (!is_saved_) return interrupted_code;
     print_error("ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
@@ -312,7 +313,7 @@ class Training {
     return interrupted_code;
   }
 
-  int finish(const TableRun& run) {
+  int finish(const TrainingRun& run) {
     const bool diverged = run.status() == TrainingStatus::diverged;
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
@@ -327,12 +328,12 @@ class Training {
     return diverged || save_failed_ ? 1 : 0;
   }
 
-  void print_result(const TableRun& run) const {
-    const TableModel model = run.kept();
-    Trace<float> trace(*model.model);
+  void print_result(const TrainingRun& run) const {
+    const auto model = run.kept();
+    Trace<float> trace(*model);
     std::vector<Predictor> predictors = fit_baselines(task_);
     predictors.insert(predictors.begin(),
-                      {"model", [&](std::span<const float> x) { return model.model->predict({x}, trace); }});
+                      {"model", [&](const Input<float>& x) { return model->predict(x, trace); }});
     std::vector<std::string> parts;
     std::vector<Judged> judged;
     judged.reserve(predictors.size());
@@ -359,7 +360,7 @@ class Training {
     if (is_saved_) print("\nsaved {}\n", options_.save);
   }
 
-  void print_json_result(const TableRun& run, const std::vector<std::string>& parts,
+  void print_json_result(const TrainingRun& run, const std::vector<std::string>& parts,
                          const std::vector<Judged>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))

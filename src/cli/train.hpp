@@ -1,7 +1,7 @@
 #pragma once
 
 #include "data/data_file.hpp"
-#include "train/table_run.hpp"
+#include "train/training_run.hpp"
 #include "train/table_task.hpp"
 
 #include <cstdint>

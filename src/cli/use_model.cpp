@@ -100,7 +100,7 @@ int evaluate(const UseOptions& options) {
   const Quality quality = blaming(options.data, [&] {
     const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
     Trace<float> trace(*model.model);
-    return judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+    return judge(task, task.split().test, [&](const Input<float>& x) { return model.model->predict(x, trace); });
   });
   if (!quality.regression && !quality.classification) throw Error("the model's predictions are not all finite numbers");
   if (options.json) {

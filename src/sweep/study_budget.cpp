@@ -43,15 +43,15 @@ struct RowCosts {
 
 RowCosts measure_rows(const TableTask& part, const RunOptions& options) {
   constexpr double long_enough = 0.2;
-  TableRun run(part, options);
+  TrainingRun run(part, options);
   std::atomic<bool> enough = false;
   const auto start = Clock::now();
   run.learn_epoch(enough, [&] { enough = seconds_since(start) > long_enough; });
   const double learning = seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(run.steps(), 1));
-  const TableModel model = run.kept();
-  Trace<float> trace(*model.model);
+  const auto model = run.kept();
+  Trace<float> trace(*model);
   const double predicting = seconds_of([&] {
-    judge(part, part.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+    judge(part, part.split().test, [&](const Input<float>& x) { return model->predict(x, trace); });
   });
   return {learning, predicting / static_cast<double>(part.split().test.size())};
 }
@@ -139,7 +139,7 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, un
   constexpr std::size_t some = 100'000;
   constexpr std::size_t few = 2000;
   const Split& split = table.split();
-  const TableTask part = table.with_split({.train = thinned(split.train, some),
+  const TableTask part = table.with_rows({.train = thinned(split.train, some),
                                            .validation = thinned(split.validation, 1),
                                            .test = thinned(split.test, few)});
   StudyCosts costs;
@@ -151,7 +151,7 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, un
     costs.run.push_back(
         run_seconds(measure_rows_together(part, options, at_a_time(jobs)), split, study.table.run.epochs));
   }
-  const TableTask small = table.with_split({.train = thinned(split.train, few), .validation = {}, .test = {}});
+  const TableTask small = table.with_rows({.train = thinned(split.train, few), .validation = {}, .test = {}});
   costs.baselines = seconds_of([&] { fit_baselines(small); }) * static_cast<double>(split.train.size()) /
                     static_cast<double>(small.split().train.size());
   // Prepared for a run, and not for this alone.

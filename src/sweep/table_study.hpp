@@ -2,7 +2,7 @@
 
 #include "data/data_file.hpp"
 #include "sweep/task.hpp"
-#include "train/table_run.hpp"
+#include "train/training_run.hpp"
 #include "train/table_task.hpp"
 
 #include <string>

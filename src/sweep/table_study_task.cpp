@@ -64,7 +64,7 @@ RunResult run_baseline(const TableTask& table, const std::string& model, const s
 }
 
 // The curve is of the validation rows, which are looked at anyway.
-RunResult learn(TableRun& run, const TableTask& table, const std::atomic<bool>& stop) {
+RunResult learn(TrainingRun& run, const TableTask& table, const std::atomic<bool>& stop) {
   RunResult result;
   try {
     while (run.status() == TrainingStatus::running) {
@@ -86,12 +86,12 @@ RunResult learn(TableRun& run, const TableTask& table, const std::atomic<bool>& 
 }
 
 RunResult run_training(const TableTask& table, const RunOptions& options, const std::atomic<bool>& stop) {
-  TableRun run(table, options);
+  TrainingRun run(table, options);
   RunResult result = learn(run, table, stop);
   if (result.status != RunStatus::finished) return result;
-  const TableModel kept = run.kept();
-  Trace<float> trace(*kept.model);
-  const OutputOf output = [&](std::span<const float> x) { return kept.model->predict({x}, trace); };
+  const auto kept = run.kept();
+  Trace<float> trace(*kept);
+  const OutputOf output = [&](const Input<float>& x) { return kept->predict(x, trace); };
   const Quality validation = judge(table, table.split().validation, output);
   // By the validation rows alone: a failed run keeps its rate from being chosen.
   if (!score_of(table, validation)) return failed(std::move(result), RunStatus::diverged, run.steps());

@@ -13,10 +13,10 @@ namespace {
 // A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
 constexpr double near = 1.05;
 
-RacedRate try_rate(const TableTask& task, RunOptions options, double rate, const std::atomic<bool>& stop) {
+RacedRate try_rate(const LearningTask& task, RunOptions options, double rate, const std::atomic<bool>& stop) {
   options.rate = rate;
   RacedRate result{.rate = rate, .loss = std::numeric_limits<double>::infinity()};
-  TableRun run(task, options);
+  TrainingRun run(task, options);
   std::optional<EpochReport> last;
   try {
     while (run.status() == TrainingStatus::running && !stop) {
@@ -58,7 +58,7 @@ std::vector<double> race_rates(const Optimizer& optimizer) {
   return {3e-4, 1e-3, 3e-3, 1e-2};
 }
 
-Race race(const TableTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop) {
+Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop) {
   Split split = task.split();
   std::vector<std::uint32_t>& rows = split.train;
   std::erase_if(rows, [&](std::uint32_t row) { return task.row_weight(row) == 0; });  // nothing is learned from them
@@ -73,9 +73,9 @@ Race race(const TableTask& task, const RunOptions& options, std::uint64_t sample
   short_run.keep_last = true;
   short_run.epochs = std::clamp<std::uint64_t>(samples / rows.size(), 1, std::max<std::uint64_t>(options.epochs, 1));
   Race result{.rates = {}, .rows = rows.size(), .samples = short_run.epochs * rows.size(), .best = {}};
-  const TableTask part = task.with_split(std::move(split));
+  const auto part = task.with_split(std::move(split));
   for (const double rate : race_rates(options.optimizer)) {
-    result.rates.push_back(try_rate(part, short_run, rate, stop));
+    result.rates.push_back(try_rate(*part, short_run, rate, stop));
   }
   if (!stop) result.best = choose(result.rates);
   return result;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/table_run.hpp"
+#include "train/training_run.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -30,6 +30,6 @@ std::vector<double> race_rates(const Optimizer& optimizer);
 // Trains with each rate on part of the training rows, at most `samples` samples (at least one epoch of one row), and
 // takes the smallest rate whose validation loss is about the lowest. Counted in samples and not in seconds, so that
 // the outcome does not depend on the machine.
-Race race(const TableTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop);
+Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop);
 
 }  // namespace ignd

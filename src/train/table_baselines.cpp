@@ -7,13 +7,13 @@
 namespace ignd {
 namespace {
 
-ForEachRow training_rows(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+ForEachRow training_rows(const LearningTask& task, FitWeights weights, const BeforeRow& before_row) {
   return [&task, weights, &before_row](const RowVisitor& visit) {
-    std::vector<float> x(task.encoder().features());
+    std::vector<float> room(task.room());
     for (const std::uint32_t row : task.split().train) {
       if (before_row) before_row();
-      const Sample<float> sample = task.sample(row, x);
-      visit(x, sample.y, weights == FitWeights::loss ? sample.weight : task.row_weight(row));
+      const Sample<float> sample = task.sample(row, room);
+      visit(sample.x.values, sample.y, weights == FitWeights::loss ? sample.weight : task.row_weight(row));
     }
   };
 }
@@ -24,11 +24,11 @@ double output_for(const Target& target, double fitted) {
 
 }  // namespace
 
-Predictor fit_constant(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+Predictor fit_constant(const LearningTask& task, FitWeights weights, const BeforeRow& before_row) {
   const ForEachRow rows = training_rows(task, weights, before_row);
   const Target& target = task.target();
   const double fitted = target.is_class() ? best_constant_for_logistic(rows) : best_constant_for_squared(rows);
-  return {"best constant", [constant = output_for(target, fitted)](std::span<const float>) { return constant; }};
+  return {"best constant", [constant = output_for(target, fitted)](const Input<float>&) { return constant; }};
 }
 
 std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
@@ -37,9 +37,10 @@ std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, c
   const bool classes = task.target().is_class();
   const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features);
   if (!linear) return std::nullopt;
-  return Predictor{
-      classes ? "logistic regression" : "least squares",
-      [target = task.target(), fitted = *linear](std::span<const float> x) { return output_for(target, fitted(x)); }};
+  return Predictor{classes ? "logistic regression" : "least squares",
+                   [target = task.target(), fitted = *linear](const Input<float>& x) {
+                     return output_for(target, fitted(x.values));
+                   }};
 }
 
 std::vector<Predictor> fit_baselines(const TableTask& task) {

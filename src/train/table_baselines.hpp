@@ -21,7 +21,7 @@ enum class FitWeights { metrics, loss };
 using BeforeRow = std::function<void()>;
 
 // The constant with the lowest squared or logistic loss on the training rows.
-Predictor fit_constant(const TableTask& task, FitWeights weights, const BeforeRow& before_row = {});
+Predictor fit_constant(const LearningTask& task, FitWeights weights, const BeforeRow& before_row = {});
 
 // The linear model with the lowest one: least squares for numbers, logistic regression for classes. None where there
 // are too many features.

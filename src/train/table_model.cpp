@@ -3,10 +3,8 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "ignd/loss.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,36 +27,15 @@ std::string model_spec(const std::string& text, std::size_t features) {
   }
 }
 
-double TableModel::prediction(double output) const {
-  return target.is_class() ? 1 / (1 + std::exp(-output)) : target.in_units(output);
-}
-
-void TableModel::save(Checkpoint& checkpoint) const {
-  checkpoint.set("kind", std::string("table model"));
-  encoder.save(checkpoint);
-  target.save(checkpoint);
-  checkpoint.set("table.loss", loss);
-  checkpoint.set("table.model", model->spec());
-  checkpoint.set("table.weights", std::span<const float>(model->parameters()));
-}
-
 TableModel TableModel::load(const Checkpoint& checkpoint) {
-  if (!checkpoint.has("kind") || checkpoint.text("kind") != "table model") {
+  if (!checkpoint.has("kind") || checkpoint.text("kind") != table_model_kind) {
     throw FileError("it is not a model trained on a table");
   }
+  TableModel loaded{TrainedModel::load(checkpoint), Encoder::load(checkpoint)};
   try {
-    TableModel loaded{.encoder = Encoder::load(checkpoint),
-                      .target = Target::load(checkpoint),
-                      .loss = checkpoint.text("table.loss"),
-                      .model = make_model<float>(checkpoint.text("table.model"))};
-    make_loss(loaded.loss);
-    const auto weights = loaded.model->parameters();
-    std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
     const std::vector<float> zeros(loaded.encoder.features());
     loaded.model->check({zeros});
     return loaded;
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
   } catch (const BadSample& fault) {
     throw FileError(fmt::format("its model and its columns do not fit together: {}", fault.what()));
   }

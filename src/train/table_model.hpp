@@ -1,10 +1,8 @@
 #pragma once
 
 #include "data/encoder.hpp"
-#include "ignd/model.hpp"
-#include "train/target.hpp"
+#include "train/trained_model.hpp"
 
-#include <memory>
 #include <string>
 
 namespace ignd {
@@ -14,18 +12,14 @@ class Checkpoint;
 // "linear" or "mlp:32,64,32" for so many inputs, as make_model wants it. Throws InvalidArgument.
 std::string model_spec(const std::string& text, std::size_t features);
 
+// The kind of a model file.
+inline constexpr const char* table_model_kind = "table model";
+
 // A trained model and all it needs to make predictions from a table.
-struct TableModel {
+struct TableModel : TrainedModel {
   Encoder encoder;
-  Target target;
-  std::string loss;
-  std::unique_ptr<Model<float>> model;
 
-  // What an output means: a number in the target's units, or for classes the probability of the positive one.
-  double prediction(double output) const;
-
-  // Loading throws FileError for a checkpoint that holds no such model, or one that does not fit together.
-  void save(Checkpoint& checkpoint) const;
+  // Throws FileError for a checkpoint that holds no such model, or one that does not fit together.
   static TableModel load(const Checkpoint& checkpoint);
 };
 

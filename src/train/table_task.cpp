@@ -2,7 +2,9 @@
 
 #include "core/importance.hpp"
 #include "core/text.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "train/table_model.hpp"
 
 #include <bit>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 namespace ignd {
 namespace {
@@ -63,22 +66,14 @@ Split split_rows(const Table& table, const TaskOptions& options) {
   return split_randomly(table.size(), fractions, options.seed);
 }
 
-double deviation_of(std::span<const double> values) {
-  double mean = 0;
-  for (const double value : values) mean += value / static_cast<double>(values.size());
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size()));
-}
-
 }  // namespace
 
 TableTask::TableTask(const Table& table, const TaskOptions& options)
     : table_(table),
       options_(options),
       target_column_(table.find(options.target)),
-      weight_column_(find_optional(table, options.weight)),
-      split_(split_rows(table, options)) {
+      weight_column_(find_optional(table, options.weight)) {
+  split_ = split_rows(table, options);
   if (weight_column_) check_weights(table, *weight_column_);
   target_ = fit_target(table, target_column_, split_.train, options.loss);
   loss_ = !options.loss.empty() ? options.loss : target_.is_class() ? "logistic" : "squared";
@@ -92,10 +87,10 @@ TableTask::TableTask(const Table& table, Encoder encoder, Target target, std::st
     : table_(table),
       encoder_(std::move(encoder)),
       at_(encoder_.match(table)),
-      target_(std::move(target)),
-      target_column_(table.find(target_.name)),
-      weight_column_(find_optional(table, weight)),
-      loss_(std::move(loss)) {
+      target_column_(table.find(target.name)),
+      weight_column_(find_optional(table, weight)) {
+  target_ = std::move(target);
+  loss_ = std::move(loss);
   if (weight_column_) check_weights(table, *weight_column_);
   check_target(table, target_column_, target_);
   split_.test.resize(table.size());
@@ -154,13 +149,47 @@ void TableTask::check_samples() const {
   }
 }
 
-TableTask TableTask::with_split(Split split) const {
+TableTask TableTask::with_rows(Split split) const {
   TableTask other = *this;
   other.split_ = std::move(split);
   return other;
 }
 
-Sample<float> TableTask::sample(std::uint32_t row, std::span<float> x) const {
+std::unique_ptr<LearningTask> TableTask::with_split(Split split) const {
+  return std::make_unique<TableTask>(with_rows(std::move(split)));
+}
+
+std::string TableTask::model_spec(const std::string& text) const { return ignd::model_spec(text, encoder_.features()); }
+
+std::vector<std::pair<std::string, std::string>> TableTask::options_used() const {
+  return {{"target", options_.target},
+          {"weight", options_.weight.value_or("")},
+          {"class-weight", options_.balanced ? "balanced" : ""},
+          {"split-by", options_.split_by.value_or("")},
+          {"split-time", options_.split_time.value_or("")},
+          {"validation", format_number(options_.validation)},
+          {"test", format_number(options_.test)},
+          {"split-seed", std::to_string(options_.seed)}};
+}
+
+std::uint64_t TableTask::fingerprint() const {
+  std::uint64_t hash = table_.size();
+  for (const Column& column : table_.columns()) {
+    hash = XXH3_64bits_withSeed(column.name.data(), column.name.size(), hash);
+  }
+  for (std::size_t row = 0; row < table_.size(); ++row) {
+    hash = XXH3_64bits_withSeed(table_[row].data(), table_[row].size_bytes(), hash);
+  }
+  return hash;
+}
+
+void TableTask::save_reader(Checkpoint& checkpoint) const {
+  checkpoint.set("kind", std::string(table_model_kind));
+  encoder_.save(checkpoint);
+}
+
+Sample<float> TableTask::sample(std::uint32_t row, std::span<float> room) const {
+  const auto x = room.first(encoder_.features());
   const std::span<const double> values = table_[row];
   encoder_.encode(values, at_, x);
   const double y = target_.learned(values[target_column_]);
@@ -176,34 +205,6 @@ double TableTask::row_weight(std::uint32_t row) const { return weight_column_ ? 
 
 double TableTask::sample_weight(std::uint32_t row, double y) const {
   return row_weight(row) * (target_.is_class() ? class_weight_[y > 0 ? 1 : 0] : 1);
-}
-
-Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
-  const auto loss = make_loss(task.loss());
-  const Target& target = task.target();
-  std::vector<float> x(task.encoder().features());
-  std::vector<double> truth, predicted, weights;
-  double sum = 0;
-  double total = 0;
-  for (const std::uint32_t row : rows) {
-    const Sample<float> sample = task.sample(row, x);
-    const double f = output(x);
-    truth.push_back(task.target_in_units(row));
-    predicted.push_back(target.is_class() ? f : target.in_units(f));
-    weights.push_back(task.row_weight(row));
-    sum += sample.weight * loss->at(sample.y, f).value;
-    total += sample.weight;
-    if (!std::isfinite(predicted.back()) || !std::isfinite(sum)) {
-      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
-    }
-  }
-  Quality quality{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
-  if (target.is_class()) {
-    quality.classification = classification_metrics(truth, predicted, weights);
-  } else {
-    quality.regression = regression_metrics(truth, predicted, weights);
-  }
-  return quality;
 }
 
 }  // namespace ignd

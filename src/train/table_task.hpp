@@ -1,14 +1,11 @@
 #pragma once
 
 #include "data/encoder.hpp"
-#include "ignd/trainer.hpp"
-#include "train/metrics.hpp"
-#include "train/split.hpp"
-#include "train/target.hpp"
+#include "train/learning_task.hpp"
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +27,7 @@ struct TaskOptions {
 };
 
 // A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.
-class TableTask {
+class TableTask final : public LearningTask {
  public:
   // Throws InvalidArgument for options that cannot be used, and BadSample, with the row, for values that cannot.
   TableTask(const Table& table, const TaskOptions& options);
@@ -41,18 +38,17 @@ class TableTask {
   const Table& table() const { return table_; }
   const TaskOptions& options() const { return options_; }
   const Encoder& encoder() const { return encoder_; }
-  const Target& target() const { return target_; }
-  const std::string& loss() const { return loss_; }
-  const Split& split() const { return split_; }
-  // The same task with other rows to train on and to judge by.
-  TableTask with_split(Split split) const;
 
-  // Features go to `x`, which has room for encoder().features(); the sample is a view of it.
-  Sample<float> sample(std::uint32_t row, std::span<float> x) const;
-
-  // In the units of the column; for classes 0 or 1.
-  double target_in_units(std::uint32_t row) const;
-  double row_weight(std::uint32_t row) const;  // of the weight column; 1 without one
+  TableTask with_rows(Split split) const;  // as with_split
+  std::unique_ptr<LearningTask> with_split(Split split) const override;
+  std::string model_spec(const std::string& text) const override;
+  std::size_t room() const override { return encoder_.features(); }
+  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  double target_in_units(std::uint32_t row) const override;
+  double row_weight(std::uint32_t row) const override;
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
+  std::uint64_t fingerprint() const override;
+  void save_reader(Checkpoint& checkpoint) const override;
 
  private:
   double sample_weight(std::uint32_t row, double y) const;  // with that of its class
@@ -64,25 +60,9 @@ class TableTask {
   TaskOptions options_;
   Encoder encoder_;
   std::vector<ColumnPlace> at_;  // where the encoder's columns are
-  Target target_;
   std::size_t target_column_;
   std::optional<std::size_t> weight_column_;
   std::array<double, 2> class_weight_{1, 1};
-  std::string loss_;
-  Split split_;
 };
-
-// How good predictions are, in the units of the target.
-struct Quality {
-  double loss = 0;  // mean loss as the model learns it, with the weights it learns with; infinite if an output is
-  std::optional<RegressionMetrics> regression;
-  std::optional<ClassificationMetrics> classification;
-  double deviation = 0;  // of the predictions; of logits for classes
-};
-
-// Judges a function that gives the model's output for encoded features. An output that means no finite number leaves
-// nothing but an infinite loss.
-using OutputOf = std::function<double(std::span<const float> x)>;
-Quality judge(const TableTask& task, std::span<const std::uint32_t> rows, const OutputOf& output);
 
 }  // namespace ignd

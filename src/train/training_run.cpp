@@ -1,48 +1,35 @@
-#include "train/table_run.hpp"
+#include "train/training_run.hpp"
 
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "train/trained_model.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 namespace ignd {
 namespace {
 
-constexpr std::size_t samples_at_a_time = 64;
-
-// Of the table a run learns from: that of another one is different.
-std::uint64_t fingerprint(const Table& table) {
-  std::uint64_t hash = table.size();
-  for (const Column& column : table.columns()) {
-    hash = XXH3_64bits_withSeed(column.name.data(), column.name.size(), hash);
-  }
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    hash = XXH3_64bits_withSeed(table[row].data(), table[row].size_bytes(), hash);
-  }
-  return hash;
+// So many at a time, fewer if they are large: between them a run can be stopped.
+constexpr std::size_t most_at_a_time = 64;
+std::size_t samples_at_a_time(std::size_t room) {
+  constexpr std::size_t most_numbers = std::size_t{1} << 16;
+  return std::clamp<std::size_t>(most_numbers / std::max<std::size_t>(room, 1), 1, most_at_a_time);
 }
 
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
-std::vector<std::pair<std::string, std::string>> describe(const TaskOptions& task, const RunOptions& run) {
-  return {{"target", task.target},
-          {"weight", task.weight.value_or("")},
-          {"class-weight", task.balanced ? "balanced" : ""},
-          {"split-by", task.split_by.value_or("")},
-          {"split-time", task.split_time.value_or("")},
-          {"validation", format_number(task.validation)},
-          {"test", format_number(task.test)},
-          {"split-seed", std::to_string(task.seed)},
-          {"seed", std::to_string(run.seed)},
-          {"epochs", std::to_string(run.epochs)},
-          {"patience", std::to_string(run.patience)},
-          {"last", run.keep_last ? "yes" : "no"}};
+std::vector<std::pair<std::string, std::string>> describe(const LearningTask& task, const RunOptions& run) {
+  auto options = task.options_used();
+  options.insert(options.end(), {{"seed", std::to_string(run.seed)},
+                                 {"epochs", std::to_string(run.epochs)},
+                                 {"patience", std::to_string(run.patience)},
+                                 {"last", run.keep_last ? "yes" : "no"}});
+  return options;
 }
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
@@ -89,19 +76,20 @@ const char* to_string(TrainingStatus status) {
   return "unknown";
 }
 
-TableRun::TableRun(const TableTask& task, RunOptions options)
+TrainingRun::TrainingRun(const LearningTask& task, RunOptions options)
     : task_(task),
       options_(std::move(options)),
-      model_(make_model<float>(model_spec(options_.model, task.encoder().features()), options_.seed)),
-      features_(samples_at_a_time * task.encoder().features()),
-      infos_(samples_at_a_time) {
+      model_(make_model<float>(task.model_spec(options_.model), options_.seed)),
+      at_a_time_(samples_at_a_time(task.room())),
+      room_(at_a_time_ * task.room()),
+      infos_(at_a_time_) {
   trainer_ = std::make_unique<Trainer<float>>(
       *model_, TrainerOptions{.loss = make_loss(task.loss()),
                               .optimizer = options_.optimizer,
                               .schedule = run_schedule(options_.schedule, options_.rate, total_steps()),
                               .l2 = options_.l2});
   const auto& judged = task.split().validation.empty() ? task.split().train : task.split().validation;
-  const double constant_loss = judge(task, judged, [](std::span<const float>) { return 0.0; }).loss;
+  const double constant_loss = judge(task, judged, [](const Input<float>&) { return 0.0; }).loss;
   // Targets are scaled, so that a constant costs about 1; the rows may be few, and fit the constant by chance.
   constexpr double divergence = 1000;
   largest_loss_ = divergence * (constant_loss + 1);
@@ -110,19 +98,19 @@ TableRun::TableRun(const TableTask& task, RunOptions options)
   start_epoch();
 }
 
-void TableRun::start_epoch() {
+void TrainingRun::start_epoch() {
   position_ = 0;
   epoch_loss_ = epoch_weight_ = 0;
   order_ = task_.split().train;
   Stream(options_.seed, fmt::format("order of epoch {}", epoch_)).shuffle(order_);
 }
 
-void TableRun::learn_some() {
-  const std::size_t width = task_.encoder().features();
-  const std::size_t count = std::min(samples_at_a_time, order_.size() - position_);
+void TrainingRun::learn_some() {
+  const std::size_t width = task_.room();
+  const std::size_t count = std::min(at_a_time_, order_.size() - position_);
   samples_.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    samples_.push_back(task_.sample(order_[position_ + i], std::span(features_).subspan(i * width, width)));
+    samples_.push_back(task_.sample(order_[position_ + i], std::span(room_).subspan(i * width, width)));
   }
   learn<float>(*trainer_, samples_, infos_);
   for (std::size_t i = 0; i < count; ++i) {
@@ -133,12 +121,12 @@ void TableRun::learn_some() {
   if (trainer_->status() != StepStatus::learned) status_ = TrainingStatus::diverged;
 }
 
-void TableRun::keep(const Model<float>& now) {
+void TrainingRun::keep(const Model<float>& now) {
   best_weights_.assign(now.parameters().begin(), now.parameters().end());
   best_epoch_ = epoch_;
 }
 
-EpochReport TableRun::finish_epoch() {
+EpochReport TrainingRun::finish_epoch() {
   ++epoch_;
   EpochReport report{.epoch = epoch_, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
   const auto now = trainer_->snapshot();
@@ -146,7 +134,7 @@ EpochReport TableRun::finish_epoch() {
   if (!task_.split().validation.empty()) {
     Trace<float> trace(*now);
     report.validation =
-        judge(task_, task_.split().validation, [&](std::span<const float> x) { return now->predict({x}, trace); });
+        judge(task_, task_.split().validation, [&](const Input<float>& x) { return now->predict(x, trace); });
     loss = report.validation.loss;
   }
   if (!(loss <= largest_loss_)) {
@@ -168,7 +156,8 @@ EpochReport TableRun::finish_epoch() {
   return report;
 }
 
-std::optional<EpochReport> TableRun::learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress) {
+std::optional<EpochReport> TrainingRun::learn_epoch(const std::atomic<bool>& stop,
+                                                    const std::function<void()>& progress) {
   while (status_ == TrainingStatus::running && position_ < order_.size()) {
     if (stop.load(std::memory_order_relaxed)) return std::nullopt;
     learn_some();
@@ -178,17 +167,18 @@ std::optional<EpochReport> TableRun::learn_epoch(const std::atomic<bool>& stop, 
   return finish_epoch();
 }
 
-TableModel TableRun::kept() const {
-  TableModel kept{.encoder = task_.encoder(), .target = task_.target(), .loss = task_.loss(), .model = model_->clone()};
-  std::ranges::copy(best_weights_, kept.model->parameters().begin());
-  return kept;
+std::unique_ptr<Model<float>> TrainingRun::kept() const {
+  auto model = model_->clone();
+  std::ranges::copy(best_weights_, model->parameters().begin());
+  return model;
 }
 
-void TableRun::save(Checkpoint& checkpoint) const {
-  kept().save(checkpoint);
+void TrainingRun::save(Checkpoint& checkpoint) const {
+  task_.save_reader(checkpoint);
+  save_trained_model(checkpoint, task_.target(), task_.loss(), *kept());
   trainer_->save(checkpoint);
-  for (const auto& [name, value] : describe(task_.options(), options_)) checkpoint.set(option_entry(name), value);
-  checkpoint.set("run.data", fingerprint(task_.table()));
+  for (const auto& [name, value] : describe(task_, options_)) checkpoint.set(option_entry(name), value);
+  checkpoint.set("run.data", task_.fingerprint());
   checkpoint.set("run.status", std::string(to_string(status_)));
   const std::uint64_t counts[] = {epoch_, position_, best_epoch_};
   checkpoint.set("run.counts", std::span<const std::uint64_t>(counts));
@@ -196,22 +186,22 @@ void TableRun::save(Checkpoint& checkpoint) const {
   checkpoint.set("run.sums", std::span<const double>(sums));
 }
 
-void TableRun::check_same_run(const Checkpoint& checkpoint) const {
+void TrainingRun::check_same_run(const Checkpoint& checkpoint) const {
   std::vector<std::string> differences;
-  for (const auto& [name, here] : describe(task_.options(), options_)) {
+  for (const auto& [name, here] : describe(task_, options_)) {
     const std::string& there = checkpoint.text(option_entry(name));
     if (there != here)
       differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
   }
   if (!differences.empty()) throw FileError("the saved run had other options: " + list_faults(differences));
-  if (checkpoint.number("run.data") != fingerprint(task_.table())) {
+  if (checkpoint.number("run.data") != task_.fingerprint()) {
     throw FileError("the saved run had other data than this");
   }
 }
 
-void TableRun::restore(const Checkpoint& checkpoint) {
+void TrainingRun::restore(const Checkpoint& checkpoint) {
   check_same_run(checkpoint);
-  const TableModel kept = TableModel::load(checkpoint);
+  const TrainedModel kept = TrainedModel::load(checkpoint);
   const TrainingStatus status = status_of(checkpoint.text("run.status"));
   const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 3);
   const auto& sums = checkpoint.array<double>("run.sums", 3);

@@ -1,10 +1,11 @@
-#include "train/table_run.hpp"
+#include "train/training_run.hpp"
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "train/race.hpp"
 #include "train/table_baselines.hpp"
+#include "train/table_model.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -49,7 +50,7 @@ RunOptions run_options() {
   return {.model = "mlp:8,8", .optimizer = find_optimizer("adam"), .rate = 0.01, .epochs = 8};
 }
 
-std::vector<EpochReport> finish(TableRun& run) {
+std::vector<EpochReport> finish(TrainingRun& run) {
   std::vector<EpochReport> reports;
   while (run.status() == TrainingStatus::running) {
     if (const auto report = run.learn_epoch(never, [] {})) reports.push_back(*report);
@@ -57,19 +58,19 @@ std::vector<EpochReport> finish(TableRun& run) {
   return reports;
 }
 
-std::vector<float> weights_of(const TableRun& run) {
-  const TableModel kept = run.kept();
-  return {kept.model->parameters().begin(), kept.model->parameters().end()};
+std::vector<float> weights_of(const TrainingRun& run) {
+  const auto kept = run.kept();
+  return {kept->parameters().begin(), kept->parameters().end()};
 }
 
-Quality test_quality(const TableTask& task, const TableModel& model) {
-  Trace<float> trace(*model.model);
-  return judge(task, task.split().test, [&](std::span<const float> x) { return model.model->predict({x}, trace); });
+Quality test_quality(const TableTask& task, const std::unique_ptr<Model<float>>& model) {
+  Trace<float> trace(*model);
+  return judge(task, task.split().test, [&](const Input<float>& x) { return model->predict(x, trace); });
 }
 
-TEST(TableRun, LearnsACurveBetterThanItsBaselines) {
+TEST(TrainingRun, LearnsACurveBetterThanItsBaselines) {
   const TableTask task(curved(), task_options());
-  TableRun run(task, run_options());
+  TrainingRun run(task, run_options());
   EXPECT_EQ(finish(run).size(), 8U);
   const double rmse = test_quality(task, run.kept()).regression->rmse;
   for (const Predictor& baseline : fit_baselines(task)) {
@@ -77,9 +78,9 @@ TEST(TableRun, LearnsACurveBetterThanItsBaselines) {
   }
 }
 
-TEST(TableRun, LearnsClasses) {
+TEST(TrainingRun, LearnsClasses) {
   const TableTask task(curved(), task_options("label"));
-  TableRun run(task, run_options());
+  TrainingRun run(task, run_options());
   finish(run);
   const Quality quality = test_quality(task, run.kept());
   const auto constant = fit_baselines(task)[0];
@@ -87,14 +88,14 @@ TEST(TableRun, LearnsClasses) {
             0.8 * judge(task, task.split().test, constant.output).classification->log_loss);
 }
 
-TEST(TableRun, KeepsTheBestOrTheLast) {
+TEST(TrainingRun, KeepsTheBestOrTheLast) {
   const TableTask task(curved(), task_options());
   RunOptions options = run_options();
   options.rate = 0.1;  // rough, so that the last is not the best
   options.schedule = "constant";
   options.epochs = 12;
   options.patience = 100;
-  TableRun best(task, options);
+  TrainingRun best(task, options);
   const auto reports = finish(best);
   const auto lowest = std::ranges::min_element(reports, {}, [](const auto& report) { return report.validation.loss; });
   EXPECT_EQ(best.kept_epoch(), lowest->epoch);
@@ -106,38 +107,38 @@ TEST(TableRun, KeepsTheBestOrTheLast) {
     EXPECT_EQ(report.best, is_best);
   }
   options.keep_last = true;
-  TableRun last(task, options);
+  TrainingRun last(task, options);
   finish(last);
   EXPECT_EQ(last.kept_epoch(), 12U);
   // The best is what training up to it would have given.
   options.epochs = lowest->epoch;
-  TableRun shorter(task, options);
+  TrainingRun shorter(task, options);
   finish(shorter);
   EXPECT_EQ(weights_of(best), weights_of(shorter));
   EXPECT_NE(weights_of(best), weights_of(last));
 }
 
-TEST(TableRun, LosesPatience) {
+TEST(TrainingRun, LosesPatience) {
   const TableTask task(curved(), task_options());
   RunOptions options = run_options();
   options.rate = 0.1;
   options.schedule = "constant";
   options.epochs = 1000;
   options.patience = 3;
-  TableRun run(task, options);
+  TrainingRun run(task, options);
   finish(run);
   EXPECT_EQ(run.status(), TrainingStatus::stopped_early);
   EXPECT_EQ(run.epoch(), run.kept_epoch() + 3);
 }
 
-TEST(TableRun, SaysThatItDiverged) {
+TEST(TrainingRun, SaysThatItDiverged) {
   const TableTask task(curved(), task_options());
   for (const char* schedule : {"constant", "cosine"}) {
     RunOptions options = run_options();
     options.optimizer = find_optimizer("sgd");
     options.schedule = schedule;
     options.rate = 1e6;
-    TableRun run(task, options);
+    TrainingRun run(task, options);
     finish(run);
     EXPECT_EQ(run.status(), TrainingStatus::diverged);
     EXPECT_EQ(run.kept_epoch(), 0U);
@@ -145,7 +146,7 @@ TEST(TableRun, SaysThatItDiverged) {
   }
 }
 
-TEST(TableRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
+TEST(TrainingRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
   // The only validation row lies at the mean.
   std::string csv = "x,y,when\n";
   for (int i = 0; i < 8; ++i) csv += fmt::format("{},{},{}\n", i, i % 2 == 0 ? 1 : 3, i);
@@ -153,24 +154,24 @@ TEST(TableRun, DoesNotTakeRowsThatAConstantFitsForDivergence) {
   const Table table = table_of(csv);
   const TableTask task(table, {.target = "y", .loss = "squared", .split_time = "when"});
   ASSERT_EQ(task.split().validation.size(), 1U);
-  TableRun run(task, run_options());
+  TrainingRun run(task, run_options());
   finish(run);
   EXPECT_EQ(run.status(), TrainingStatus::finished);
 }
 
-TEST(TableRun, IsSavedAndRestoredBitByBit) {
+TEST(TrainingRun, IsSavedAndRestoredBitByBit) {
   Stream stream(11, "moments");
   for (const char* optimizer : {"adam", "ignd", "adam-ignd"}) {
     const TableTask task(curved(), task_options());
     RunOptions options = run_options();
     options.optimizer = find_optimizer(optimizer);
     options.epochs = 4;
-    TableRun whole(task, options);
+    TrainingRun whole(task, options);
     finish(whole);
     Checkpoint expected;
     whole.save(expected);
 
-    auto run = std::make_unique<TableRun>(task, options);
+    auto run = std::make_unique<TrainingRun>(task, options);
     while (run->status() == TrainingStatus::running) {
       // Stopped after a random number of calls.
       std::atomic<bool> stop = false;
@@ -178,7 +179,7 @@ TEST(TableRun, IsSavedAndRestoredBitByBit) {
       run->learn_epoch(stop, [&] { stop = left-- == 0; });
       Checkpoint saved;
       run->save(saved);
-      run = std::make_unique<TableRun>(task, options);
+      run = std::make_unique<TrainingRun>(task, options);
       run->restore(saved);
     }
     Checkpoint ended;
@@ -187,12 +188,12 @@ TEST(TableRun, IsSavedAndRestoredBitByBit) {
   }
 }
 
-TEST(TableRun, GoesOnWithNothingButItself) {
+TEST(TrainingRun, GoesOnWithNothingButItself) {
   const TableTask task(curved(), task_options());
   Checkpoint saved;
-  TableRun(task, run_options()).save(saved);
+  TrainingRun(task, run_options()).save(saved);
   const auto expect_refusal = [&](const TableTask& other_task, const RunOptions& options, const std::string& why) {
-    TableRun run(other_task, options);
+    TrainingRun run(other_task, options);
     const auto before = weights_of(run);
     try {
       run.restore(saved);
@@ -237,29 +238,29 @@ TEST(TableRun, GoesOnWithNothingButItself) {
   expect_refusal(TableTask(changed, task_options()), run_options(), "other data");
 }
 
-TEST(TableRun, DependsOnItsSeedAlone) {
+TEST(TrainingRun, DependsOnItsSeedAlone) {
   const TableTask task(curved(), task_options());
   RunOptions options = run_options();
   options.epochs = 2;
-  TableRun first(task, options), again(task, options);
+  TrainingRun first(task, options), again(task, options);
   options.seed = 2;
-  TableRun other(task, options);
-  for (TableRun* run : {&first, &again, &other}) finish(*run);
+  TrainingRun other(task, options);
+  for (TrainingRun* run : {&first, &again, &other}) finish(*run);
   EXPECT_EQ(weights_of(first), weights_of(again));
   EXPECT_NE(weights_of(first), weights_of(other));
 }
 
-TEST(TableRun, LearnsNothingInNoEpochs) {
+TEST(TrainingRun, LearnsNothingInNoEpochs) {
   const TableTask task(curved(), task_options());
   RunOptions options = run_options();
   options.epochs = 0;
-  TableRun run(task, options);
+  TrainingRun run(task, options);
   EXPECT_EQ(run.status(), TrainingStatus::finished);
   EXPECT_TRUE(finish(run).empty());
   EXPECT_EQ(run.steps(), 0U);
 }
 
-TEST(TableRun, TakesWeightsForRepetitions) {
+TEST(TrainingRun, TakesWeightsForRepetitions) {
   // Two answers to one question: the weighted mean is the best, 3 of 4 times the first.
   std::string csv = "x,y,w\n";
   for (int i = 0; i < 400; ++i) csv += fmt::format("{},{},{}\n", i % 2, i % 4 < 2 ? 10 : 20, i % 4 < 2 ? 3 : 1);
@@ -270,17 +271,17 @@ TEST(TableRun, TakesWeightsForRepetitions) {
   run.optimizer = find_optimizer("ignd");
   run.epochs = 40;
   run.keep_last = true;
-  TableRun training(task, run);
+  TrainingRun training(task, run);
   finish(training);
-  const TableModel model = training.kept();
+  const auto model = training.kept();
   std::vector<float> x(task.encoder().features());
   for (const std::uint32_t row : {0U, 1U}) {
     task.sample(row, x);
-    EXPECT_NEAR(model.prediction(model.model->predict({x})), 12.5, 0.5);
+    EXPECT_NEAR(task.target().in_units(model->predict({x})), 12.5, 0.5);
   }
 }
 
-TEST(TableRun, LearnsNothingFromWeightZero) {
+TEST(TrainingRun, LearnsNothingFromWeightZero) {
   const auto table_with = [](double target_of_ignored) {
     std::string csv = "x,y,w\n";
     for (int i = 0; i < 100; ++i) {
@@ -293,7 +294,7 @@ TEST(TableRun, LearnsNothingFromWeightZero) {
   for (const double y : {0.0, 1.0}) {
     const Table table = table_with(y);
     const TableTask task(table, {.target = "y", .weight = "w"});
-    TableRun run(task, run_options());
+    TrainingRun run(task, run_options());
     finish(run);
     weights.push_back(weights_of(run));
   }
@@ -382,7 +383,7 @@ TEST(Judge, WeighsRowsAsRepetitions) {
   const Table repeated = table_of("x,y\n1,1\n1,1\n3,4\n4,9\n4,9\n4,9\n");
   const TableTask plain(repeated, {.target = "y", .validation = 0, .test = 0});
   const TableTask task(weighted, plain.encoder(), plain.target(), plain.loss(), "w");
-  const OutputOf output = [](std::span<const float> x) { return 0.5 * x[0]; };
+  const OutputOf output = [](const Input<float>& x) { return 0.5 * x.values[0]; };
   const Quality by_weight = judge(task, task.split().test, output);
   const Quality by_row = judge(plain, plain.split().train, output);
   EXPECT_NEAR(by_weight.loss, by_row.loss, 1e-12);
@@ -394,7 +395,7 @@ TEST(Judge, WeighsRowsAsRepetitions) {
 TEST(Judge, SaysInfinityWhereAnOutputIsNot) {
   const TableTask task(curved(), task_options());
   for (const double output : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-    const Quality quality = judge(task, task.split().test, [=](std::span<const float>) { return output; });
+    const Quality quality = judge(task, task.split().test, [=](const Input<float>&) { return output; });
     EXPECT_EQ(quality.loss, HUGE_VAL);
     EXPECT_FALSE(quality.regression);
   }
@@ -506,7 +507,7 @@ TEST(ModelSpec, NamesTheModels) {
 TEST(TableModel, IsRefusedIfItDoesNotFitTogether) {
   const TableTask task(curved(), task_options());
   Checkpoint good;
-  TableRun(task, run_options()).save(good);
+  TrainingRun(task, run_options()).save(good);
   TableModel::load(good);
   const auto expect_refusal = [&](const char* name, const std::string& text) {
     Checkpoint bad = good;

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "ignd/trainer.hpp"
-#include "train/table_model.hpp"
-#include "train/table_task.hpp"
+#include "train/learning_task.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -51,10 +50,10 @@ struct EpochReport {
 
 // Trains a model on a task, epoch by epoch. A run is a pure function of the task and the options: stopped, saved and
 // restored at any moment, it ends with the same bits.
-class TableRun {
+class TrainingRun {
  public:
   // The task must outlive the run. Throws InvalidArgument.
-  TableRun(const TableTask& task, RunOptions options);
+  TrainingRun(const LearningTask& task, RunOptions options);
 
   TrainingStatus status() const { return status_; }
   const RunOptions& options() const { return options_; }
@@ -67,7 +66,7 @@ class TableRun {
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress);
 
   // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
-  TableModel kept() const;
+  std::unique_ptr<Model<float>> kept() const;
   std::uint64_t kept_epoch() const { return best_epoch_; }
 
   // Besides the kept model, everything to go on from here. Restoring throws FileError, and changes nothing, if the
@@ -83,7 +82,7 @@ class TableRun {
   void check_same_run(const Checkpoint& checkpoint) const;
   bool keeps_best() const { return !options_.keep_last && !task_.split().validation.empty(); }
 
-  const TableTask& task_;
+  const LearningTask& task_;
   RunOptions options_;
   std::unique_ptr<Model<float>> model_;
   std::unique_ptr<Trainer<float>> trainer_;
@@ -99,7 +98,8 @@ class TableRun {
   double largest_loss_ = 0;  // beyond which it has diverged
 
   // Room for some samples at a time.
-  std::vector<float> features_;
+  std::size_t at_a_time_;
+  std::vector<float> room_;
   std::vector<Sample<float>> samples_;
   std::vector<StepInfo> infos_;
 };

@@ -1,0 +1,40 @@
+#include "train/trained_model.hpp"
+
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "ignd/loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+double TrainedModel::prediction(double output) const {
+  return target.is_class() ? 1 / (1 + std::exp(-output)) : target.in_units(output);
+}
+
+TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
+  try {
+    TrainedModel loaded{.target = Target::load(checkpoint),
+                        .loss = checkpoint.text("table.loss"),
+                        .model = make_model<float>(checkpoint.text("table.model"))};
+    make_loss(loaded.loss);
+    const auto weights = loaded.model->parameters();
+    std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
+    return loaded;
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
+  }
+}
+
+void save_trained_model(Checkpoint& checkpoint, const Target& target, const std::string& loss,
+                        const Model<float>& model) {
+  target.save(checkpoint);
+  checkpoint.set("table.loss", loss);
+  checkpoint.set("table.model", model.spec());
+  checkpoint.set("table.weights", std::span<const float>(model.parameters()));
+}
+
+}  // namespace ignd
