@@ -19,6 +19,7 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     zlib1g-dev         zlib.h
     librandom123-dev   Random123/philox.h
     libeigen3-dev      eigen3/Eigen/Core
+    libdnnl-dev        dnnl.hpp
     libcli11-dev       CLI/CLI.hpp
     libarchive-dev     archive.h
     libcurl4-openssl-dev curl/curl.h

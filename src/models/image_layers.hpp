@@ -30,12 +30,14 @@ struct HyperbolicTangent {};
 using ImageLayer = std::variant<Convolution, MaxPooling, Rectifier, HyperbolicTangent>;
 
 // Layers that take and give images, one after the other, as one: in float through oneDNN, which keeps layouts of its
-// own between them, and in double through plain loops. Throws InvalidArgument where an image is too small for a layer.
+// own between them, on so many threads, and in double through plain loops. Throws InvalidArgument where an image is too
+// small for a layer.
 template <class T>
-std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, std::vector<ImageLayer> layers);
+std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
+                                            unsigned threads = 1);
 
 // The plain loops for either type.
 template <class T>
-std::unique_ptr<Layer<T>> make_plain_image_layers(const Shape& input, std::vector<ImageLayer> layers);
+std::unique_ptr<Layer<T>> make_plain_image_layers(const Shape& input, const std::vector<ImageLayer>& layers);
 
 }  // namespace ignd
