@@ -966,6 +966,62 @@ bool is_zero(float value) { return std::bit_cast<std::uint32_t>(value) == 0; }
 constexpr float smallest_normal = std::numeric_limits<float>::min();
 constexpr float smallest_denormal = std::numeric_limits<float>::denorm_min();
 
+// All arrays of a step of an LSTM of n cells.
+template <class T>
+struct LstmArrays {
+  LstmArrays(Stream& stream, std::size_t n, Kind kind)
+      : gates(random_values<T>(stream, 4 * n, kind)),
+        c_before(random_values<T>(stream, n, kind)),
+        dh(random_values<T>(stream, n, kind)),
+        dc(random_values<T>(stream, n, kind)),
+        c(n),
+        tanh_c(n),
+        h(n) {}
+
+  // There and back; what the way back changes is kept as the way there left it, too.
+  void run(const Table<T>& table) {
+    const std::size_t n = c.size();
+    table.lstm_forward(gates.data(), c_before.data(), n, c.data(), tanh_c.data(), h.data());
+    values = gates;
+    table.lstm_backward(gates.data(), c_before.data(), tanh_c.data(), dh.data(), n, dc.data());
+  }
+
+  std::vector<T> gates, c_before, dh, dc, c, tanh_c, h, values;
+};
+
+TYPED_TEST(Kernels, LstmStepsAgreeWithTheScalarOnes) {
+  using T = TypeParam;
+  Stream stream(14, "kernels");
+  for (std::size_t n = 0; n <= longest; ++n) {
+    const LstmArrays<T> before(stream, n, n % 2 == 0 ? Kind::ordinary : Kind::tiny);
+    LstmArrays<T> expected = before;
+    if (n > 3) expected.gates[n / 2] = std::numeric_limits<T>::quiet_NaN();
+    if (n > 3) expected.gates[3] = -1000;  // beyond what exp can take
+    const LstmArrays<T> start = expected;
+    expected.run(kernels::scalar_table<T>());
+    for (const Table<T>* table : kernels::all_tables<T>()) {
+      LstmArrays<T> got = start;
+      got.run(*table);
+      const auto expect_near = [&](const char* what, const std::vector<T>& at, const std::vector<T>& want) {
+        for (std::size_t k = 0; k < at.size(); ++k) {
+          // Functions that are right to a few units in the last place, and less than ten products of numbers of the
+          // size of the arguments.
+          const double tolerance = 32 * rounding<T>(1 + std::abs(static_cast<double>(want[k])));
+          ASSERT_TRUE(agree(static_cast<double>(at[k]), static_cast<double>(want[k]), tolerance))
+              << table->name << ", " << n << " cells, " << what << " " << k << ": " << at[k] << " instead of "
+              << want[k];
+        }
+      };
+      expect_near("gate", got.values, expected.values);
+      expect_near("c", got.c, expected.c);
+      expect_near("tanh c", got.tanh_c, expected.tanh_c);
+      expect_near("h", got.h, expected.h);
+      expect_near("derivative of gate", got.gates, expected.gates);
+      expect_near("derivative of c", got.dc, expected.dc);
+    }
+  }
+}
+
 TEST(FlushToZero, DenormalsAreZeroInsideAndNoLongerAfterwards) {
   EXPECT_FALSE(is_zero(product(smallest_normal, 0.5F)));
   {

@@ -8,6 +8,7 @@
 #include "ignd/loss.hpp"             // IWYU pragma: export
 #include "ignd/mlp.hpp"              // IWYU pragma: export
 #include "ignd/model.hpp"            // IWYU pragma: export
+#include "ignd/network.hpp"          // IWYU pragma: export
 #include "ignd/optimizer.hpp"        // IWYU pragma: export
 #include "ignd/random.hpp"           // IWYU pragma: export
 #include "ignd/samples.hpp"          // IWYU pragma: export

@@ -13,7 +13,8 @@
 
 namespace ignd {
 
-// One sample's features. Dense models read `values`; sparse ones read values[k] at feature index[k].
+// One sample's features. Dense models read `values`; sparse ones read values[k] at feature index[k]; models of texts
+// read the tokens in `index` and no values.
 template <class T>
 struct Input {
   std::span<const T> values;
@@ -31,6 +32,16 @@ class RowReader {
 template <class T>
 class Model;
 
+// What a model keeps in a trace besides plain numbers.
+struct TraceState {
+  TraceState() = default;
+  TraceState(const TraceState&) = delete;
+  TraceState& operator=(const TraceState&) = delete;
+  TraceState(TraceState&&) = delete;
+  TraceState& operator=(TraceState&&) = delete;
+  virtual ~TraceState() = default;
+};
+
 // What one evaluation leaves behind for the sensitivity: owned by the caller, so that a const model can be used from
 // any number of threads, each with a trace of its own.
 template <class T>
@@ -42,10 +53,11 @@ struct Trace {
   Trace& operator=(Trace&&) noexcept = default;
   ~Trace() = default;
 
-  // These three are the model's own.
+  // These four are the model's own.
   AlignedVector<T> scratch;
   std::vector<std::uint32_t> index;
   std::vector<std::uint64_t> order;
+  std::unique_ptr<TraceState> state;
 
   Sensitivity<T> j;
   double squared_norm = -1;     // ||j||^2 where forward gets it for nothing; below 0: the blocks have to be asked

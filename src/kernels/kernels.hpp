@@ -82,6 +82,13 @@ struct Table {
   void (*tanh)(T* a, std::size_t n);                           // a[k] = tanh(a[k])
   void (*tanh_backward)(const T* a, T* delta, std::size_t n);  // delta[k] *= 1 - a[k]^2
 
+  // A step of an LSTM of n cells. `gates` holds the sums of the input, forget, candidate and output gates, n each, and
+  // gets their values i, f, g, o; then c = f c_before + i g, tanh_c = tanh(c) and h = o tanh_c.
+  void (*lstm_forward)(T* gates, const T* c_before, std::size_t n, T* c, T* tanh_c, T* h);
+  // The way back: from the derivatives with respect to h and, from later steps, to c. `gates` gets those with respect
+  // to the sums of the gates, dc those with respect to c_before.
+  void (*lstm_backward)(T* gates, const T* c_before, const T* tanh_c, const T* dh, std::size_t n, T* dc);
+
   // w[index[k]] += factor x[k] for distinct indices
   void (*scatter_add)(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor);
   void (*add)(T* w, const T* d, std::size_t n, T factor);  // w[k] += factor d[k]

@@ -73,6 +73,35 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
 }
 
 template <class T>
+T sigmoid(T x) {
+  return T{1} / (T{1} + std::exp(-x));
+}
+
+template <class T>
+void lstm_forward(T* gates, const T* c_before, std::size_t n, T* c, T* tanh_c, T* h) {
+  for (std::size_t k = 0; k < n; ++k) {
+    T &i = gates[k], &f = gates[n + k], &g = gates[2 * n + k], &o = gates[3 * n + k];
+    i = sigmoid(i), f = sigmoid(f), g = std::tanh(g), o = sigmoid(o);
+    c[k] = f * c_before[k] + i * g;
+    tanh_c[k] = std::tanh(c[k]);
+    h[k] = o * tanh_c[k];
+  }
+}
+
+template <class T>
+void lstm_backward(T* gates, const T* c_before, const T* tanh_c, const T* dh, std::size_t n, T* dc) {
+  for (std::size_t k = 0; k < n; ++k) {
+    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k];
+    const T at_c = dc[k] + dh[k] * o * (T{1} - tanh_c[k] * tanh_c[k]);
+    gates[k] = at_c * g * i * (T{1} - i);
+    gates[n + k] = at_c * c_before[k] * f * (T{1} - f);
+    gates[2 * n + k] = at_c * i * (T{1} - g * g);
+    gates[3 * n + k] = dh[k] * tanh_c[k] * o * (T{1} - o);
+    dc[k] = at_c * f;
+  }
+}
+
+template <class T>
 void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
   for (std::size_t k = 0; k < n; ++k) w[index[k]] += factor * x[k];
 }
@@ -181,6 +210,8 @@ constexpr Table<T> make_table() {
           relu,
           tanh,
           tanh_backward,
+          lstm_forward,
+          lstm_backward,
           scatter_add,
           add,
           add_outer,

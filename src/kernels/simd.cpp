@@ -14,6 +14,8 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 // (kept apart so that the order stays)
 #include <hwy/highway.h>
+// (and this one)
+#include <hwy/contrib/math/math-inl.h>
 
 #ifndef IGND_KERNELS_SIMD_ONCE
 #define IGND_KERNELS_SIMD_ONCE
@@ -237,12 +239,19 @@ HWY_INLINE void backward_rows(const T* w, const T* delta, Active rows, std::size
   } else {
     for (const std::uint32_t r : rows) {
       const T* row = w + r * columns;
-      auto sum = hn::Zero(d);
+      hn::Vec<decltype(d)> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
       std::size_t c = 0;
-      for (; c + lanes <= columns; c += lanes) sum = hn::MulAdd(hn::LoadU(d, row + c), hn::LoadU(d, delta + c), sum);
+      for (; c + 4 * lanes <= columns; c += 4 * lanes) {
+        unrolled<4>([&](auto k) HWY_ATTR {
+          sum[k] = hn::MulAdd(hn::LoadU(d, row + c + k * lanes), hn::LoadU(d, delta + c + k * lanes), sum[k]);
+        });
+      }
+      for (; c + lanes <= columns; c += lanes) {
+        sum[0] = hn::MulAdd(hn::LoadU(d, row + c), hn::LoadU(d, delta + c), sum[0]);
+      }
       T rest = 0;
       for (; c < columns; ++c) rest += row[c] * delta[c];
-      out[r] = sum_of_lanes(d, sum) + rest;
+      out[r] = sum_of_lanes(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]))) + rest;
     }
   }
 }
@@ -298,9 +307,22 @@ std::size_t relu(T* a, std::size_t n, std::uint32_t* active) {
                       [](auto d, auto x) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x); });
 }
 
+// Highway's functions do not say what they do to a NaN: it stays one.
+template <class D, class V>
+HWY_INLINE V tanh_of(D d, V x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, x));
+}
+
+template <class D, class V>
+HWY_INLINE V sigmoid_of(D d, V x) {
+  const auto one = hn::Set(d, hn::TFromD<D>{1});
+  const auto lowest = hn::Set(d, hn::TFromD<D>(sizeof(hn::TFromD<D>) == 4 ? -87 : -700));  // whose exp is still finite
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(hn::Max(x, lowest))))));
+}
+
 template <class T>
 void tanh(T* a, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) a[k] = std::tanh(a[k]);
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR { hn::StoreU(tanh_of(d, hn::LoadU(d, a + k)), d, a + k); });
 }
 
 template <class T>
@@ -308,6 +330,41 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
   for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
     const auto at = hn::LoadU(d, a + k);
     hn::StoreU(hn::Mul(hn::LoadU(d, delta + k), hn::NegMulAdd(at, at, hn::Set(d, T{1}))), d, delta + k);
+  });
+}
+
+template <class T>
+void lstm_forward(T* gates, const T* c_before, std::size_t n, T* c, T* tanh_c, T* h) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    const auto i = sigmoid_of(d, hn::LoadU(d, gates + k));
+    const auto f = sigmoid_of(d, hn::LoadU(d, gates + n + k));
+    const auto g = tanh_of(d, hn::LoadU(d, gates + 2 * n + k));
+    const auto o = sigmoid_of(d, hn::LoadU(d, gates + 3 * n + k));
+    const auto cell = hn::MulAdd(f, hn::LoadU(d, c_before + k), hn::Mul(i, g));
+    const auto shown = tanh_of(d, cell);
+    hn::StoreU(i, d, gates + k);
+    hn::StoreU(f, d, gates + n + k);
+    hn::StoreU(g, d, gates + 2 * n + k);
+    hn::StoreU(o, d, gates + 3 * n + k);
+    hn::StoreU(cell, d, c + k);
+    hn::StoreU(shown, d, tanh_c + k);
+    hn::StoreU(hn::Mul(o, shown), d, h + k);
+  });
+}
+
+template <class T>
+void lstm_backward(T* gates, const T* c_before, const T* tanh_c, const T* dh, std::size_t n, T* dc) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    const auto one = hn::Set(d, T{1});
+    const auto i = hn::LoadU(d, gates + k), f = hn::LoadU(d, gates + n + k);
+    const auto g = hn::LoadU(d, gates + 2 * n + k), o = hn::LoadU(d, gates + 3 * n + k);
+    const auto shown = hn::LoadU(d, tanh_c + k), at_h = hn::LoadU(d, dh + k);
+    const auto at_c = hn::MulAdd(hn::Mul(at_h, o), hn::NegMulAdd(shown, shown, one), hn::LoadU(d, dc + k));
+    hn::StoreU(hn::Mul(hn::Mul(at_c, g), hn::Mul(i, hn::Sub(one, i))), d, gates + k);
+    hn::StoreU(hn::Mul(hn::Mul(at_c, hn::LoadU(d, c_before + k)), hn::Mul(f, hn::Sub(one, f))), d, gates + n + k);
+    hn::StoreU(hn::Mul(hn::Mul(at_c, i), hn::NegMulAdd(g, g, one)), d, gates + 2 * n + k);
+    hn::StoreU(hn::Mul(hn::Mul(at_h, shown), hn::Mul(o, hn::Sub(one, o))), d, gates + 3 * n + k);
+    hn::StoreU(hn::Mul(at_c, f), d, dc + k);
   });
 }
 
@@ -517,6 +574,8 @@ constexpr Table<T> make_table(const char* name) {
       relu<T>,
       tanh<T>,
       tanh_backward<T>,
+      lstm_forward<T>,
+      lstm_backward<T>,
       scatter_add<T>,
       add<T>,
       add_outer<T>,

@@ -1,6 +1,7 @@
 #include "core/spec.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/mlp.hpp"
+#include "ignd/network.hpp"
 #include "models/activation.hpp"
 
 #include <algorithm>
@@ -43,6 +44,8 @@ bool parse_bias(Spec& spec) { return spec.count("bias", 1, 0, 1) == 1; }
 
 template <class T>
 std::unique_ptr<Model<T>> make_model(std::string_view text, std::uint64_t seed) {
+  constexpr std::string_view network = "network:";
+  if (text.starts_with(network)) return std::make_unique<Network<T>>(text.substr(network.size()), seed);
   Spec spec("model", text);
   if (spec.name() == "linear") {
     const std::size_t features = spec.count("features", 0, 0, most_parameters);
@@ -62,7 +65,7 @@ std::unique_ptr<Model<T>> make_model(std::string_view text, std::uint64_t seed) 
     spec.finish();
     return std::make_unique<Mlp<T>>(std::move(widths), MlpOptions{.activation = activation, .seed = seed});
   }
-  const std::vector<std::string> known{"linear", "hashed-linear", "mlp"};
+  const std::vector<std::string> known{"linear", "hashed-linear", "mlp", "network"};
   spec.refuse_name(known);
 }
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "ignd/model.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// Layers one after the other, as a text says, from what a sample is to one output:
+//
+//   image 3 224 224; convolution 32; relu; max-pool; flatten; dense 128; relu; dense 1
+//   tokens 256 100277; embedding 128; lstm 128; last; dense 1
+//   values 8; dense 32; tanh; dense 1
+//
+// In front of it, "threads 2; " lets convolutions use two threads; the last bits of what they compute depend on it.
+// An image is a dense sample, channel by channel and row by row; a text is a sample of tokens, at most as many as the
+// network reads, without values. docs/networks.md lists the layers.
+template <class T>
+class Network final : public Model<T> {
+ public:
+  // Throws InvalidArgument, with the layer, where the text cannot be read or a layer cannot take what the one before it
+  // gives.
+  explicit Network(std::string_view text, std::uint64_t seed = 0);
+
+  std::string spec() const override;
+  std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Network>(*this); }
+  void check(const Input<T>& x) const override;
+  void prepare(Trace<T>& trace) const override;
+  std::vector<RowTable> row_tables() const override;
+  double forward(const Input<T>& x, Trace<T>& trace) const override;
+  void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
+
+ private:
+  struct Plan;
+  struct Passes;
+  Network(std::shared_ptr<const Plan> plan, std::uint64_t seed);
+
+  std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
+};
+
+// Throws what making a network of the text would, without the memory for its weights. The text may be a spec.
+void check_network(std::string_view text);
+
+}  // namespace ignd

@@ -1,0 +1,165 @@
+#include "ignd/network.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+#include "models/network_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+template <class T>
+struct Network<T>::Plan {
+  // A layer, and where its weights and its row tables are among all of them.
+  struct Place {
+    std::shared_ptr<const Layer<T>> layer;
+    std::size_t weights = 0;
+    std::size_t tables = 0;
+  };
+
+  explicit Plan(std::string_view text) {
+    NetworkLayers<T> parsed = parse_network<T>(text);
+    threads = parsed.threads;
+    input = parsed.input;
+    std::size_t tables = 0;
+    for (auto& layer : parsed.layers) {
+      const std::size_t own_weights = layer->weights(), own_tables = layer->row_tables().size();
+      places.push_back({std::move(layer), weights, tables});
+      weights += own_weights;
+      tables += own_tables;
+    }
+  }
+
+  std::span<const T> weights_of(const Place& place, std::span<const T> all) const {
+    return all.subspan(place.weights, place.layer->weights());
+  }
+
+  Shape input;
+  std::vector<Place> places;
+  std::size_t weights = 0;
+  unsigned threads = 1;
+};
+
+// What passes between the layers, and through each of them.
+template <class T>
+struct Network<T>::Passes final : TraceState {
+  std::vector<std::unique_ptr<Pass<T>>> through;
+  std::vector<AlignedVector<T>> values, deltas;  // what each layer gives, and the derivatives with respect to it
+};
+
+template <class T>
+Network<T>::Network(std::string_view text, std::uint64_t seed) : Network(std::make_shared<const Plan>(text), seed) {}
+
+template <class T>
+Network<T>::Network(std::shared_ptr<const Plan> plan, std::uint64_t seed)
+    : Model<T>(plan->weights), plan_(std::move(plan)) {
+  Stream stream(seed, "initial weights");
+  for (const auto& place : plan_->places) {
+    place.layer->fill_initial(this->parameters().subspan(place.weights, place.layer->weights()), stream);
+  }
+}
+
+template <class T>
+std::string Network<T>::spec() const {
+  std::string text = "network:";
+  if (plan_->threads != 1) text += fmt::format("threads {}; ", plan_->threads);
+  text += plan_->input.text();
+  for (const auto& place : plan_->places) text += "; " + place.layer->text();
+  return text;
+}
+
+template <class T>
+void Network<T>::check(const Input<T>& x) const {
+  if (plan_->input.kind != Shape::Kind::tokens) return this->check_dense(x, plan_->input.count());
+  if (!x.values.empty()) throw BadSample("the sample has values, but the network reads tokens");
+  const auto [steps, vocabulary, unused] = plan_->input.size;
+  if (x.index.size() > steps) {
+    throw BadSample(fmt::format("the sample has {} tokens, but the network reads at most {}", x.index.size(), steps));
+  }
+  for (const std::uint32_t token : x.index) {
+    if (token >= vocabulary) {
+      throw BadSample(fmt::format("the sample has token {}, but the network knows those below {}", token, vocabulary));
+    }
+  }
+}
+
+template <class T>
+void Network<T>::prepare(Trace<T>& trace) const {
+  auto passes = std::make_unique<Passes>();
+  trace.j.clear();
+  const auto& places = plan_->places;
+  for (const auto& place : places) {
+    const std::size_t count = place.layer->output().count();
+    passes->values.emplace_back(count);
+    passes->deltas.emplace_back(count);
+    passes->through.push_back(place.layer->make_pass());
+  }
+  passes->deltas.back()[0] = 1;  // of f with respect to itself
+  std::vector<std::size_t> first_block;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Pass<T>& pass = *passes->through[i];
+    pass.out = passes->values[i].data();
+    pass.out_delta = passes->deltas[i].data();
+    if (i > 0) {
+      pass.in = passes->values[i - 1].data();
+      pass.in_delta = passes->deltas[i - 1].data();
+    }
+    first_block.push_back(trace.j.size());
+    places[i].layer->add_blocks(places[i].weights, pass, trace.j);
+  }
+  first_block.push_back(trace.j.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    passes->through[i]->blocks = std::span(trace.j).subspan(first_block[i], first_block[i + 1] - first_block[i]);
+  }
+  trace.state = std::move(passes);
+}
+
+template <class T>
+std::vector<RowTable> Network<T>::row_tables() const {
+  std::vector<RowTable> tables;
+  for (const auto& place : plan_->places) {
+    for (RowTable table : place.layer->row_tables()) {
+      table.offset += place.weights;
+      tables.push_back(table);
+    }
+  }
+  return tables;
+}
+
+template <class T>
+double Network<T>::forward(const Input<T>& x, Trace<T>& trace) const {
+  auto& passes = static_cast<Passes&>(*trace.state);
+  passes.through.front()->in = x.values.data();
+  passes.through.front()->tokens = x.index;
+  std::size_t steps = 1;
+  for (std::size_t i = 0; i < plan_->places.size(); ++i) {
+    const auto& place = plan_->places[i];
+    Pass<T>& pass = *passes.through[i];
+    pass.in_steps = steps;
+    place.layer->forward(plan_->weights_of(place, this->parameters()), pass, {trace, place.tables});
+    steps = pass.out_steps;
+  }
+  return passes.values.back()[0];
+}
+
+template <class T>
+void Network<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& trace) const {
+  auto& passes = static_cast<Passes&>(*trace.state);
+  for (std::size_t i = plan_->places.size(); i-- > 0;) {
+    const auto& place = plan_->places[i];
+    place.layer->backward(plan_->weights_of(place, this->parameters()), *passes.through[i]);
+  }
+}
+
+void check_network(std::string_view text) {
+  constexpr std::string_view prefix = "network:";
+  parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+}
+
+template class Network<float>;
+template class Network<double>;
+
+}  // namespace ignd
