@@ -59,7 +59,7 @@ class TokenizeToolWithRanks : public TokenizeTool {
 
 TEST_F(TokenizeToolWithRanks, PrintsALinePerFile) {
   std::ofstream(path("a")) << "Hello, world!";
-  std::ofstream(path("empty"));
+  std::ofstream(path("empty")) << "";
   std::ofstream(path("bad")) << "a\xff";
   const Outcome outcome = run_tool({"tokenize", path("a"), path("empty"), path("bad"), path("a")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

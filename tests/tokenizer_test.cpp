@@ -6,9 +6,9 @@
 #include "rank_files.hpp"
 #include "run_tool.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -329,8 +329,8 @@ TEST(Tokenizer, SpecialIdsAreNoText) {
 // Tokens made of others, in an order of ranks that knows nothing of it, so that some cannot be reached by merging.
 Ranks random_ranks(Stream& stream) {
   Ranks ranks = ranks_with({});
-  std::vector<std::string> tokens;
-  for (const std::string& character : characters) tokens.push_back(character.substr(0, 1 + stream.below(4)));
+  std::vector<std::string> tokens = characters;
+  for (std::string& token : tokens) token.resize(std::min(token.size(), 1 + stream.below(4)));
   for (std::uint64_t count = stream.below(400); count > 0; --count) {
     const std::string token = pick(stream, tokens) + pick(stream, tokens);
     if (token.size() <= 20) tokens.push_back(token);
@@ -370,6 +370,32 @@ TEST(Tokenizer, EqualsItsDefinition) {
   }
 }
 
+// Few letters, so that pairs get in each other's way all the time.
+TEST(PairMerger, EqualsItsDefinition) {
+  Stream stream(6, "merge");
+  PairMerger merger;
+  const std::vector<std::string> letters{"a", "b", "c"};
+  const auto word = [&](std::uint64_t length) {
+    std::string text;
+    for (; length > 0; --length) text += pick(stream, letters);
+    return text;
+  };
+  for (int vocabulary = 0; vocabulary < 200; ++vocabulary) {
+    std::vector<std::string> more;
+    for (std::uint64_t count = stream.below(60); count > 0; --count) more.push_back(word(2 + stream.below(4)));
+    const Ranks ranks = ranks_with(more);
+    const TokenTable tokens(rank_file(ranks), "ranks");
+    for (int i = 0; i < 50; ++i) {
+      const std::string piece = word(1 + stream.below(40));
+      Ids expected;
+      merge_naively(ranks, piece, expected);
+      Ids ids;
+      merger.merge(tokens, piece, ids);
+      ASSERT_EQ(ids, expected) << piece;
+    }
+  }
+}
+
 TEST(Tokenizer, LongPiecesAreMergedToo) {
   const Ranks ranks = ranks_with({"aa", "aaaa", "ab", "ba", "abab", "  ", "    ", "é", "\n\n"});
   const Tokenizer tokenizer(rank_file(ranks));
@@ -395,6 +421,7 @@ TEST(Tokenizer, IsSharedByThreads) {
   }
   std::array<std::vector<Ids>, 4> found;
   std::vector<std::thread> threads;
+  threads.reserve(found.size());
   for (std::vector<Ids>& mine : found) {
     threads.emplace_back([&] {
       Tokenizer::Scratch scratch;
