@@ -24,6 +24,7 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     libarchive-dev     archive.h
     libcurl4-openssl-dev curl/curl.h
     libssl-dev         openssl/evp.h
+    libpcre2-dev       pcre2.h
     ca-certificates    ../../etc/ssl/certs/ca-certificates.crt
     libsqlite3-dev     sqlite3.h
     libtomlplusplus-dev  toml++/toml.h

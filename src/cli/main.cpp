@@ -4,6 +4,7 @@
 #include "cli/output.hpp"
 #include "cli/report_folder.hpp"
 #include "cli/reproduce.hpp"
+#include "cli/tokenize.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
 #include "core/text.hpp"
@@ -264,6 +265,16 @@ void add_data(CLI::App& app, DataOptions& options, int& code) {
   finding->final_callback([&] { code = print_data_path(options); });
 }
 
+void add_tokenize(CLI::App& app, TokenizeOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("tokenize", "Print text as token ids of cl100k_base, one line per file");
+  command
+      ->add_option("paths", options.paths,
+                   "Files, gzip or not, or folders: all files in and below, in byte order of their paths; - is the "
+                   "standard input")
+      ->required();
+  command->final_callback([&] { code = tokenize(options); });
+}
+
 // A pipe whose other end was closed: head, for one, has what it wants.
 bool nobody_reads_output() {
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
@@ -276,6 +287,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   BenchOptions bench_options;
   CompareOptions compare_options;
   DataOptions data_options;
+  TokenizeOptions tokenize_options;
   TrainOptions train_options;
   UseOptions use_options;
   ReproduceOptions reproduce_options;
@@ -285,6 +297,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, code);
   add_data(app, data_options, code);
+  add_tokenize(app, tokenize_options, code);
   add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "data/pair_merger.hpp"
+#include "data/text_splitter.hpp"
+#include "data/token_table.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// Text as token ids, as cl100k_base has them: cut into pieces, each looked up, or merged from its bytes where it is no
+// token. A const tokenizer may be used from any number of threads, each with a scratch of its own.
+class Tokenizer {
+ public:
+  // From the text of a rank file (token_table.hpp). So many ids above the ranks belong to special tokens, which no text
+  // is encoded to.
+  explicit Tokenizer(std::string_view ranks, std::string_view name = "the rank file", std::uint32_t special_ids = 0);
+
+  class Scratch {
+    friend class Tokenizer;
+    std::string repaired_;
+    TextSplitter::Scratch splitter_;
+    PairMerger merger_;
+  };
+
+  // Appends the ids. Any bytes will do: what is not UTF-8 is repaired first (utf8.hpp), and the names of special tokens
+  // are text like any other.
+  void encode(std::string_view text, std::vector<std::uint32_t>& ids, Scratch& scratch) const;
+
+  // The bytes; of some ids alone they may begin or end within a character. Throws InvalidArgument for an id that is no
+  // token of text.
+  std::string decode(std::span<const std::uint32_t> ids) const;
+
+  // How many ids there are, those of special tokens included.
+  std::uint32_t vocabulary() const { return tokens_.end_of_ranks() + special_ids_; }
+
+ private:
+  TokenTable tokens_;
+  TextSplitter splitter_;
+  std::uint32_t special_ids_;
+};
+
+// From cl100k_base.tiktoken, wherever it is. Throws FileError.
+Tokenizer read_cl100k(const std::filesystem::path& path);
+
+}  // namespace ignd
