@@ -60,7 +60,7 @@ ClassFiles found_in(const Names& names) {
   const ScratchFolder scratch;
   const Members members = with_names_as_contents(names);
   make_folder(scratch / "folder", members);
-  const ClassFiles found = list_class_files(scratch / "folder");
+  ClassFiles found = list_class_files(scratch / "folder");
   for (const char* archive : archives) {
     make_archive(scratch / archive, members);
     const ClassFiles packed = list_class_files(scratch / archive);

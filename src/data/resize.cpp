@@ -46,14 +46,14 @@ void blend_rows(const Image& image, const Blend& blend, std::span<float> row) {
 void blend_columns(std::span<const float> row, std::span<const Blend> columns, std::uint8_t* to) {
   for (const Blend& blend : columns) {
     const float* from = row.data() + blend.first * image_channels;
-    float red = 0, green = 0, blue = 0;
+    float red = 0.5F, green = 0.5F, blue = 0.5F;  // the fraction is cut off at the end: this rounds
     for (const float weight : blend.weights) {
       red += weight * from[0];
       green += weight * from[1];
       blue += weight * from[2];
       from += image_channels;
     }
-    for (const float value : {red, green, blue}) *to++ = static_cast<std::uint8_t>(value + 0.5F);
+    for (const float value : {red, green, blue}) *to++ = static_cast<std::uint8_t>(value);
   }
 }
 
