@@ -1,10 +1,10 @@
 #include "ignd/checkpoint.hpp"
 
+#include "folder.hpp"
 #include "ignd/error.hpp"
 #include "require.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,31 +12,13 @@
 #include <optional>
 #include <string>
 
-#include <unistd.h>
 #include <xxhash.h>
 
 using ignd::Checkpoint;
+using ignd::fuzz::Folder;
 using ignd::fuzz::require;
 
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::path(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") / "fuzz-XXXXXX");
-    require(mkdtemp(name.data()) != nullptr, "a folder can be made");
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  Folder(Folder&&) = delete;
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::filesystem::path file(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 const Folder& folder() {
   static const Folder made;

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/setup.sh"
 need "$build_needs" "$fuzz_needs"
 
-readers=(svmlight vw_text csv number checkpoint tokenizer)
+readers=(svmlight vw_text csv number checkpoint tokenizer archive image)
 # The reader whose fuzzer must find bug 1, 2, ...
 finders=(svmlight vw_text number checkpoint svmlight csv tokenizer)
 

@@ -25,6 +25,8 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     libcurl4-openssl-dev curl/curl.h
     libssl-dev         openssl/evp.h
     libpcre2-dev       pcre2.h
+    libjpeg62-turbo-dev jpeglib.h
+    libpng-dev         png.h
     ca-certificates    ../../etc/ssl/certs/ca-certificates.crt
     libsqlite3-dev     sqlite3.h
     libtomlplusplus-dev  toml++/toml.h

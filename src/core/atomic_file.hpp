@@ -10,6 +10,36 @@ namespace ignd {
 // synced, renamed. Throws FileError and leaves no temporary file behind, also where `path` is no regular file.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// A file that is written piece by piece, however large. It has no name before commit(), so that nothing is left behind,
+// however the program ends; where the file system cannot do that, it has a temporary one.
+class FileWriter {
+ public:
+  // In this folder, which must be there. Throws FileError.
+  explicit FileWriter(const std::filesystem::path& folder);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  FileWriter(FileWriter&&) = delete;
+  FileWriter& operator=(FileWriter&&) = delete;
+
+  // Throws FileError, also where the disk is full.
+  void append(std::string_view bytes);
+
+  // Syncs the file and puts it in the place of what has this name in the folder. Throws FileError.
+  void commit(const std::string& name);
+
+  // Open for reading and writing as long as this lives.
+  int descriptor() const { return file_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path temporary_;  // empty: it has no name
+  int file_ = -1;
+};
+
+// Where large files are put that nobody wants to keep: $TMPDIR, or /var/tmp.
+std::filesystem::path temporary_folder();
+
 // The content of a regular file, or its first `most` bytes. Throws FileError.
 std::string read_file(const std::filesystem::path& path, std::size_t most = std::string::npos);
 

@@ -1,5 +1,6 @@
 #include "data/row_store.hpp"
 
+#include "core/atomic_file.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 
@@ -20,14 +21,9 @@ namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
 
-std::string cache_folder() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
-}
-
 // A file that exists only as long as it is open.
 int open_nameless() {
-  const std::string folder = cache_folder();
+  const std::string folder = temporary_folder().string();
   int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) {  // not every file system has them
     std::string path = folder + "/ignd-XXXXXX";
@@ -77,7 +73,7 @@ double* RowStore::new_chunk() {
     while (fault == EINTR) fault = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (fault != 0) {
       throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more room",
-                                  quoted_path(cache_folder()), std::strerror(fault)));
+                                  quoted_path(temporary_folder()), std::strerror(fault)));
     }
     file_bytes_ += (bytes + page - 1) / page * page;
     at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(offset));

@@ -1,0 +1,197 @@
+#include "data/class_files.hpp"
+
+#include "core/atomic_file.hpp"
+#include "core/text.hpp"
+#include "data/archive.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Folders = std::set<std::string, std::less<>>;
+
+// Of archives, everything is visited and nothing kept: only a single file can fill the memory.
+const ArchiveLimits limits{.total = std::uint64_t{1} << 40};
+
+constexpr int most_folders = 3;  // around a file: top/part/class
+
+[[noreturn]] void fail(const fs::path& source, std::string_view what) {
+  throw FileError(fmt::format("{} {}", quoted_path(source), what));
+}
+
+// The folders around a file, outermost first: views of its name.
+using Around = std::vector<std::string_view>;
+
+Around folders_of(std::string_view name) {
+  Around folders;
+  for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/')) {
+    folders.push_back(name.substr(0, end));
+    name.remove_prefix(end + 1);
+  }
+  return folders;
+}
+
+bool is_hidden(std::string_view name) { return name.starts_with('.') || name.find("/.") != std::string_view::npos; }
+
+bool is_part(std::string_view folder) { return folder == "train" || folder == "test"; }
+
+std::vector<std::string> names_in_folder(const fs::path& source) {
+  std::vector<std::string> names;
+  std::error_code fault;
+  fs::recursive_directory_iterator entry(source, fs::directory_options::follow_directory_symlink, fault);
+  for (; !fault && entry != fs::recursive_directory_iterator(); entry.increment(fault)) {
+    std::error_code vanished;
+    const bool hidden = is_hidden(entry->path().filename().native());
+    // Also ends the circles that links may make.
+    if (hidden || entry.depth() >= most_folders) entry.disable_recursion_pending();
+    if (hidden || !entry->is_regular_file(vanished)) continue;
+    if (names.size() == limits.count) fail(source, fmt::format("holds more than {} files", limits.count));
+    names.push_back(entry->path().lexically_relative(source).generic_string());
+  }
+  if (fault) fail(source, "cannot be listed: " + fault.message());
+  return names;
+}
+
+std::vector<std::string> names_in_archive(const fs::path& source) {
+  std::vector<std::string> names;
+  const auto note = [&](std::string_view name) {
+    if (!is_hidden(name) && std::ranges::count(name, '/') <= most_folders) names.emplace_back(name);
+    return false;
+  };
+  visit_members(
+      source, source.filename().string(), note, [](const std::string&, std::string_view) {}, limits);
+  return names;
+}
+
+// The folders at depth `at` of the paths that have more below them, `more` levels of folders at least.
+Folders folders_at(std::span<const Around> paths, std::size_t at, std::size_t more) {
+  Folders found;
+  for (const auto& folders : paths) {
+    if (folders.size() > at + more) found.emplace(folders[at]);
+  }
+  return found;
+}
+
+bool has_parts(std::span<const Around> paths, std::size_t at) {
+  const Folders outer = folders_at(paths, at, 1);
+  return std::ranges::any_of(outer, is_part);
+}
+
+// How many folders lie around the class, and whether the last of them is the part.
+struct Layout {
+  std::size_t around = 0;
+  bool parts = false;
+};
+
+std::optional<Layout> find_layout(std::span<const Around> paths) {
+  const Folders top = folders_at(paths, 0, 0);
+  if (top.empty()) return {};
+  if (has_parts(paths, 0)) return Layout{1, true};
+  const bool below_one_folder = top.size() == 1 && !folders_at(paths, 0, 1).empty();
+  if (!below_one_folder) return Layout{0, false};
+  return has_parts(paths, 1) ? Layout{2, true} : Layout{1, false};
+}
+
+// The class of a file in this layout; none if it is none of its files.
+std::optional<std::string_view> class_of(const Around& folders, const Layout& layout) {
+  if (folders.size() != layout.around + 1) return {};
+  if (!layout.parts) return folders.back();
+  if (!is_part(folders[layout.around - 1]) || folders.back() == "unsup") return {};
+  return folders.back();
+}
+
+FilePart part_of(const Around& folders, const Layout& layout) {
+  if (!layout.parts) return FilePart::none;
+  return folders[layout.around - 1] == "train" ? FilePart::train : FilePart::test;
+}
+
+ClassFiles without_classes(std::span<const std::string> names) {
+  ClassFiles found;
+  for (const std::string& name : names) found.files.push_back({.name = name});
+  return found;
+}
+
+ClassFiles with_classes(std::span<const std::string> names, std::span<const Around> paths, const Layout& layout) {
+  Folders classes;
+  for (const auto& folders : paths) {
+    if (const auto name = class_of(folders, layout)) classes.emplace(*name);
+  }
+  ClassFiles found{.classes = {classes.begin(), classes.end()}, .files = {}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto name = class_of(paths[i], layout);
+    if (!name) continue;
+    const auto place = std::ranges::lower_bound(found.classes, *name);
+    const auto label = static_cast<std::size_t>(place - found.classes.begin());
+    found.files.push_back({names[i], label, part_of(paths[i], layout)});
+  }
+  return found;
+}
+
+void visit_folder(const fs::path& source, const ClassFiles& listed, const ClassFileVisitor& visit) {
+  for (std::size_t i = 0; i < listed.files.size(); ++i) {
+    const fs::path path = source / listed.files[i].name;
+    const std::string content = read_file(path, limits.member + 1);
+    if (content.size() > limits.member) fail(path, fmt::format("is larger than {} bytes", limits.member));
+    visit(i, content);
+  }
+}
+
+void visit_archive(const fs::path& source, const ClassFiles& listed, const ClassFileVisitor& visit) {
+  const auto place_of = [&](std::string_view name) {
+    return std::ranges::lower_bound(listed.files, name, {}, &ClassFile::name);
+  };
+  const auto wanted = [&](std::string_view name) {
+    const auto place = place_of(name);
+    return place != listed.files.end() && place->name == name;
+  };
+  std::size_t visited = 0;
+  const auto visit_member = [&](const std::string& name, std::string_view content) {
+    visit(static_cast<std::size_t>(place_of(name) - listed.files.begin()), content);
+    ++visited;
+  };
+  visit_members(source, source.filename().string(), wanted, visit_member, limits);
+  if (visited != listed.files.size()) fail(source, "has changed while it was read; start again");
+}
+
+}  // namespace
+
+ClassFiles list_class_files(const fs::path& source) {
+  std::error_code fault;
+  std::vector<std::string> names = fs::is_directory(source, fault) ? names_in_folder(source) : names_in_archive(source);
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+    fail(source, fmt::format("holds {} twice", in_quotes(*twice)));
+  }
+  std::vector<Around> paths;
+  paths.reserve(names.size());
+  for (const std::string& name : names) paths.push_back(folders_of(name));
+
+  const auto layout = find_layout(paths);
+  ClassFiles found = layout ? with_classes(names, paths, *layout) : without_classes(names);
+  if (found.files.empty()) {
+    fail(source, "holds no files in the places looked at; put them into one folder per class: CLASS/file");
+  }
+  return found;
+}
+
+void visit_class_files(const fs::path& source, const ClassFiles& listed, const ClassFileVisitor& visit) {
+  std::error_code fault;
+  if (fs::is_directory(source, fault)) {
+    visit_folder(source, listed, visit);
+  } else {
+    visit_archive(source, listed, visit);
+  }
+}
+
+}  // namespace ignd

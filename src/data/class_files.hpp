@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+enum class FilePart { none, train, test };
+
+struct ClassFile {
+  std::string name;       // the path from the source on, with '/'
+  std::size_t label = 0;  // which of the classes
+  FilePart part = FilePart::none;
+};
+
+// Files that lie in folders named after their class.
+struct ClassFiles {
+  std::vector<std::string> classes;  // in the order of their bytes; empty: the files have none
+  std::vector<ClassFile> files;      // in the order of the bytes of their names
+};
+
+// What a source holds: a folder, or an archive (.zip, .tgz, .tar.gz), which is read in place. Known layouts are
+// CLASS/file, and {train,test}/CLASS/file, each as it is or below one common folder. Where there are no folders, the
+// files have no class; any other file is a source of one file. What is hidden, or lies elsewhere, is ignored, and so is
+// the class "unsup" of parts: reviews without a label. Throws FileError where nothing is left.
+ClassFiles list_class_files(const std::filesystem::path& source);
+
+// Visits the files that were listed, with their place in the list and their content, in the order in which the source
+// gives them: an archive has its own, and cannot be read in another without being kept. Throws FileError, also where a
+// file is not there any more or is larger than 256 MiB.
+using ClassFileVisitor = std::function<void(std::size_t file, std::string_view content)>;
+void visit_class_files(const std::filesystem::path& source, const ClassFiles& listed, const ClassFileVisitor& visit);
+
+}  // namespace ignd

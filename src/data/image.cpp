@@ -1,0 +1,29 @@
+#include "data/image.hpp"
+
+#include "core/text.hpp"
+#include "data/jpeg_image.hpp"
+#include "data/png_image.hpp"
+#include "ignd/error.hpp"
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+Image decode(std::string_view bytes, std::uint64_t most) {
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, most);
+  if (is_png(bytes)) return decode_png(bytes, most);
+  throw FileError("it is neither JPEG nor PNG");
+}
+
+}  // namespace
+
+Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most) {
+  try {
+    return decode(bytes, most);
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("cannot read the image {}: {}", quoted_path(name), printable(fault.what(), 200)));
+  }
+}
+
+}  // namespace ignd

@@ -1,0 +1,174 @@
+#include "data/image_cache.hpp"
+
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <xxhash.h>
+
+namespace ignd {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+constexpr std::string_view magic{"\x89IGNDimg", 8};
+constexpr std::uint32_t format_version = 1;
+constexpr std::size_t header_size = 64;   // magic, version, zeros
+constexpr std::size_t trailer_size = 16;  // where the index begins, checksum
+
+[[noreturn]] void fail(std::string_view what) { throw FileError(std::string(what)); }
+
+std::string header() {
+  std::string bytes(magic);
+  bytes.append(reinterpret_cast<const char*>(&format_version), sizeof format_version);
+  bytes.resize(header_size, '\0');
+  return bytes;
+}
+
+// Of the header, the index and where it begins; the pixels have checksums of their own, in the index.
+std::uint64_t checksum_of(std::string_view head, std::string_view index_and_begin) {
+  return XXH3_64bits_withSeed(index_and_begin.data(), index_and_begin.size(), XXH3_64bits(head.data(), head.size()));
+}
+
+void put(std::string& out, std::uint64_t number) { out.append(reinterpret_cast<const char*>(&number), sizeof number); }
+
+void put(std::string& out, const std::string& text) {
+  put(out, std::uint64_t{text.size()});
+  out += text;
+}
+
+std::string serialize(const ImageIndex& index) {
+  std::string out;
+  put(out, index.source);
+  put(out, index.stamp);
+  put(out, std::uint64_t{index.size.height});
+  put(out, std::uint64_t{index.size.width});
+  put(out, std::uint64_t{index.classes.size()});
+  for (const std::string& name : index.classes) put(out, name);
+  put(out, std::uint64_t{index.images.size()});
+  for (const CachedImage& image : index.images) {
+    put(out, image.file.name);
+    put(out, std::uint64_t{image.file.label});
+    put(out, static_cast<std::uint64_t>(image.file.part));
+    put(out, image.slot);
+    put(out, image.hash);
+  }
+  put(out, std::uint64_t{index.skipped.size()});
+  for (const SkippedFile& file : index.skipped) {
+    put(out, file.name);
+    put(out, file.fault);
+  }
+  return out;
+}
+
+// Takes numbers and texts off the front of what is left, never more than there is.
+class IndexReader {
+ public:
+  explicit IndexReader(std::string_view bytes) : left_(bytes) {}
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::uint64_t number_below(std::uint64_t end) {
+    const std::uint64_t value = number();
+    if (value >= end) fail("its index is damaged");
+    return value;
+  }
+  std::string text() { return std::string(take(number())); }
+  bool at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view take(std::uint64_t size) {
+    if (size > left_.size()) fail("its index ends too early");
+    const std::string_view taken = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view left_;
+};
+
+ImageIndex parse_index(std::string_view bytes, std::uint64_t pixel_bytes) {
+  IndexReader reader(bytes);
+  ImageIndex index;
+  index.source = reader.text();
+  index.stamp = reader.number();
+  index.size.height = reader.number_below(largest_image_side + 1);
+  index.size.width = reader.number_below(largest_image_side + 1);
+  for (std::uint64_t count = reader.number(); count > 0; --count) index.classes.push_back(reader.text());
+  const std::uint64_t images = reader.number();
+  const std::uint64_t labels = std::max<std::uint64_t>(1, index.classes.size());
+  for (std::uint64_t i = 0; i < images; ++i) {
+    CachedImage& image = index.images.emplace_back();
+    image.file.name = reader.text();
+    image.file.label = reader.number_below(labels);
+    image.file.part = static_cast<FilePart>(reader.number_below(3));
+    image.slot = reader.number_below(images);
+    image.hash = reader.number();
+  }
+  for (std::uint64_t count = reader.number(); count > 0; --count) {
+    SkippedFile& file = index.skipped.emplace_back();
+    file.name = reader.text();
+    file.fault = reader.text();
+  }
+  if (!reader.at_end()) fail("its index is too long");
+  if (images * index.image_bytes() != pixel_bytes) fail("it has not the pixels of its images");
+  return index;
+}
+
+ImageIndex read_index(std::string_view file) {
+  if (file.size() < header_size + trailer_size) fail("it is too short");
+  if (file.substr(0, header_size) != header()) fail("it is no image cache of this version");
+  std::uint64_t begin = 0;
+  std::uint64_t checksum = 0;
+  std::memcpy(&begin, file.end() - trailer_size, sizeof begin);
+  std::memcpy(&checksum, file.end() - sizeof checksum, sizeof checksum);
+  if (begin < header_size || begin > file.size() - trailer_size) fail("it is cut off or damaged");
+  const std::string_view covered = file.substr(begin, file.size() - begin - sizeof checksum);
+  if (checksum_of(file.substr(0, header_size), covered) != checksum) fail("its index is damaged");
+  return parse_index(covered.substr(0, covered.size() - sizeof begin), begin - header_size);
+}
+
+std::uint64_t hash_of(std::span<const std::uint8_t> pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
+
+}  // namespace
+
+ImageCacheWriter::ImageCacheWriter(const std::filesystem::path& folder) : file_(folder) {
+  file_.append(header());
+  bytes_ = header_size;
+}
+
+CachedImage ImageCacheWriter::append(const ClassFile& file, std::span<const std::uint8_t> pixels) {
+  file_.append({reinterpret_cast<const char*>(pixels.data()), pixels.size()});
+  bytes_ += pixels.size();
+  return {file, images_++, hash_of(pixels)};
+}
+
+void ImageCacheWriter::finish(const ImageIndex& index) {
+  std::string bytes = serialize(index);
+  put(bytes, bytes_);
+  put(bytes, checksum_of(header(), bytes));
+  file_.append(bytes);
+}
+
+ImageCache::ImageCache(MappedFile file) : file_(std::move(file)), index_(read_index(file_.bytes())) {}
+
+void ImageCache::check_pixels() const {
+  for (std::size_t i = 0; i < index_.images.size(); ++i) {
+    if (hash_of(pixels(i)) != index_.images[i].hash) fail("its pixels are damaged");
+  }
+}
+
+std::span<const std::uint8_t> ImageCache::pixels(std::size_t image) const {
+  const std::size_t size = index_.image_bytes();
+  const char* at = file_.bytes().data() + header_size + index_.images[image].slot * size;
+  return {reinterpret_cast<const std::uint8_t*>(at), size};
+}
+
+}  // namespace ignd

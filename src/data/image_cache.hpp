@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/atomic_file.hpp"
+#include "data/class_files.hpp"
+#include "data/image.hpp"
+#include "data/mapped_file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+// The file that decoded images are kept in. docs/images.md describes the format.
+namespace ignd {
+
+inline constexpr std::size_t largest_image_side = 4096;
+
+struct CachedImage {
+  ClassFile file;
+  std::uint64_t slot = 0;  // where its pixels are, counted in images: those of an archive come in its own order
+  std::uint64_t hash = 0;  // of the pixels
+};
+
+struct SkippedFile {
+  std::string name, fault;
+};
+
+struct ImageIndex {
+  std::string source;       // the path that the images were read from
+  std::uint64_t stamp = 0;  // what was there at the time
+  ImageSize size;
+  std::vector<std::string> classes;
+  std::vector<CachedImage> images;   // by name
+  std::vector<SkippedFile> skipped;  // by name
+
+  std::size_t image_bytes() const { return size.height * size.width * image_channels; }
+};
+
+// Writes such a file: first the pixels, image by image, then the index.
+class ImageCacheWriter {
+ public:
+  // Throws FileError where the folder cannot be written to; so do the others.
+  explicit ImageCacheWriter(const std::filesystem::path& folder);
+
+  // The channels one after the other. Gives slot and hash.
+  CachedImage append(const ClassFile& file, std::span<const std::uint8_t> pixels);
+
+  void finish(const ImageIndex& index);
+
+  // Without it the file is gone when this is.
+  void keep_as(const std::string& name) { file_.commit(name); }
+
+  int descriptor() const { return file_.descriptor(); }
+
+ private:
+  FileWriter file_;
+  std::uint64_t images_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// Such a file, mapped into memory.
+class ImageCache {
+ public:
+  // Reads the index. Throws FileError where anything but the pixels is damaged.
+  explicit ImageCache(MappedFile file);
+
+  // Reads all pixels. Throws FileError where they are not those that were written.
+  void check_pixels() const;
+
+  const ImageIndex& index() const { return index_; }
+  std::span<const std::uint8_t> pixels(std::size_t image) const;
+
+ private:
+  MappedFile file_;
+  ImageIndex index_;
+};
+
+}  // namespace ignd

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "data/image.hpp"
+
+namespace ignd {
+
+bool is_png(std::string_view bytes);
+
+// See decode_image(); the message of the FileError is the reason alone.
+Image decode_png(std::string_view bytes, std::uint64_t most);
+
+}  // namespace ignd
