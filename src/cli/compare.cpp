@@ -13,6 +13,7 @@
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/recommendation.hpp"
+#include "sweep/duration.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/prepared_tables.hpp"
 #include "sweep/study_budget.hpp"

@@ -6,6 +6,7 @@
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
 #include "report/titles.hpp"
+#include "sweep/duration.hpp"
 
 #include <algorithm>
 
