@@ -50,19 +50,10 @@ TEST(Duration, ReadsTimes) {
 }
 
 TEST(Duration, IsWordedForPeople) {
-  const std::vector<std::pair<double, std::string>> cases{{0, "0 s"},
-                                                          {0.512, "0.51 s"},
-                                                          {9.999, "10 s"},
-                                                          {42.4, "42 s"},
-                                                          {59.7, "1 min"},
-                                                          {200, "3 min 20 s"},
-                                                          {3599.6, "1 h"},
-                                                          {4800, "1 h 20 min"},
-                                                          {7500, "2 h 5 min"},
-                                                          {360'000, "100 h"},
-                                                          {-1, "n/a"},
-                                                          {1e300, "n/a"},
-                                                          {std::nan(""), "n/a"}};
+  const std::vector<std::pair<double, std::string>> cases{
+      {0, "0 s"},          {0.512, "0.51 s"}, {9.999, "10 s"},      {42.4, "42 s"},      {59.7, "1 min"},
+      {200, "3 min 20 s"}, {3599.6, "1 h"},   {4800, "1 h 20 min"}, {7500, "2 h 5 min"}, {360'000, "100 h"},
+      {-1, "n/a"},         {1e300, "n/a"},    {std::nan(""), "n/a"}};
   for (const auto& [seconds, text] : cases) EXPECT_EQ(duration_text(seconds), text);
 }
 
