@@ -163,6 +163,97 @@ TEST(Experiment, TuningSeedsAreNotThoseThatAreReported) {
   for (const RunConfig& run : search_runs(made, method, 1)) EXPECT_FALSE(reported.contains(run.seed));
 }
 
+const std::string rungs = R"(
+[[search.rung]]
+settings = { episodes = 5, gamma = 0.7 }
+keep = 3
+[[search.rung]]
+keep = 3
+[[search.rung]]
+settings = { episodes = 20 }
+
+[quick])";
+const std::string in_rungs = replaced(good, "\n[quick]", rungs);
+
+TEST(Experiment, ReadsTheRungsOfASearch) {
+  const Experiment made = parse_experiment(in_rungs, "test", {});
+  EXPECT_EQ(made.search.keep, (std::vector<std::uint64_t>{3, 3, 1}));
+  EXPECT_EQ(made.search.tuning_seeds, 4U);
+  const auto& methods = made.panels[0].methods;
+  EXPECT_TRUE(methods[0].rungs.empty()) << "its rate is given";
+  ASSERT_EQ(methods[1].rungs.size(), 3U);
+  const auto values = [&](const Experiment& experiment) {
+    std::vector<std::pair<std::uint64_t, double>> read;
+    for (const Settings& settings : experiment.panels[0].methods[1].rungs) {
+      read.emplace_back(settings.count("episodes"), settings.number("gamma"));
+      EXPECT_EQ(settings.word("scales"), "random") << "of the method";
+    }
+    return read;
+  };
+  using Values = std::vector<std::pair<std::uint64_t, double>>;
+  EXPECT_EQ(values(made), (Values{{5, 0.7}, {50, 0.8}, {20, 0.8}}));
+  EXPECT_EQ(methods[1].settings.count("episodes"), 50U);
+  const Experiment quick = parse_experiment(in_rungs, "test", {.quick = true, .seeds = {}});
+  EXPECT_EQ(values(quick), (Values{{10, 0.7}, {10, 0.8}, {10, 0.8}}));
+  EXPECT_EQ(quick.search.tuning_seeds, 1U);
+  EXPECT_TRUE(parse_experiment(good, "test", {}).search.keep.empty());
+}
+
+TEST(Experiment, CountsTheRunsOfRungs) {
+  // 20 of the given rate; 7 rates, then 3, then 3, of 4 tuning seeds each; then 20 at the one that is chosen.
+  EXPECT_EQ(count_runs(parse_experiment(in_rungs, "test", {})), 20U + 28U + 12U + 12U + 20U);
+  Experiment by_validation = parse_experiment(in_rungs, "test", {});
+  by_validation.search.by_validation = true;
+  EXPECT_EQ(count_runs(by_validation), 20U + 28U + 12U + 12U + 20U);
+}
+
+TEST(Experiment, EveryFaultOfARungIsFound) {
+  const std::vector<std::pair<std::string, std::string>> changes{
+      {"keep = 3", "keep = 2"},  // after which the next keeps more
+      {"keep = 3", "keep = 0"},
+      {"keep = 3", "keep = -1"},
+      {"keep = 3", "keep = 1.5"},
+      {"keep = 3", "keep = \"all\""},
+      {"keep = 3", ""},
+      {"keep = 3", "kepe = 3"},
+      {"settings = { episodes = 20 }", "keep = 2"},  // of the last one
+      {"settings = { episodes = 20 }", "settings = { episoeds = 20 }"},
+      {"settings = { episodes = 20 }", "settings = { episodes = 0 }"},
+      {"settings = { episodes = 20 }", "settings = 20"},
+      {"settings = { episodes = 20 }", "settings = { map = \"SFF/FF\" }"},
+      {"tuning-seeds = 4", ""},
+      {"choose-by = \"tuning-seeds\"", "choose-by = \"validation\""},
+      {"columns = [\"early\"]", "figures = [\"rates\"]"},
+  };
+  for (const auto& [from, to] : changes) {
+    const auto faults = faults_of(replaced(in_rungs, from, to));
+    EXPECT_FALSE(faults.empty()) << from << " " << to;
+    for (const auto& fault : faults) EXPECT_TRUE(fault.starts_with("line ")) << fault;
+  }
+  for (const auto* rung : {"rung = 3", "rung = [1]", "rung = \"x\"", "rung = { keep = 1 }", "rung = [[{}]]"}) {
+    EXPECT_FALSE(faults_of(replaced(good, "tuning-seeds = 4", std::string("tuning-seeds = 4\n") + rung)).empty())
+        << rung;
+  }
+  EXPECT_EQ(faults_of(in_rungs), std::vector<std::string>{});
+}
+
+TEST(Experiment, ByValidationRungsHaveTuningSeedsToo) {
+  std::string text = replaced(in_rungs, "task = \"frozen-lake\"", "task = \"tabular\"");
+  text = replaced(text, "columns = [\"early\"]", "");
+  text = replaced(text, "choose-by = \"tuning-seeds\"", "choose-by = \"validation\"");
+  for (const auto* settings : {"episodes = 50", "{ episodes = 5, gamma = 0.7 }", "{ episodes = 20 }",
+                               "{ episodes = 10 }", "{ gamma = 0.9 }", "{ gamma = 0.8, scales = \"random\" }"}) {
+    text = replaced(text, settings, settings[0] == '{' ? "{ epochs = 1 }" : "epochs = 2");
+  }
+  const Experiment made = parse_experiment(text, "test", {});
+  EXPECT_TRUE(made.search.by_validation);
+  EXPECT_EQ(made.search.tuning_seeds, 4U);
+  for (const RunConfig& run : search_runs(made, made.panels[0].methods[1], 1, 2)) EXPECT_GT(run.seed, most_seeds);
+  const auto faults = faults_of(replaced(text, "tuning-seeds = 4", ""));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_TRUE(contains(faults[0], "needs 'tuning-seeds'")) << faults[0];
+}
+
 TEST(Experiment, AllFaultsAreListedWithTheirLines) {
   std::string bad = replaced(good, "title = \"A title\"", "titel = \"A title\"");
   bad = replaced(bad, "seeds = 20", "seeds = 0");
@@ -253,10 +344,10 @@ TEST(Experiment, EveryFaultIsFound) {
 }
 
 TEST(Experiment, NoPartOfAFileBreaksTheReader) {
-  for (std::size_t length = 0; length < good.size(); ++length) faults_of(good.substr(0, length));
-  for (std::size_t at = 0; at < good.size(); ++at) {
+  for (std::size_t length = 0; length < in_rungs.size(); ++length) faults_of(in_rungs.substr(0, length));
+  for (std::size_t at = 0; at < in_rungs.size(); ++at) {
     for (const char c : {'"', '[', '=', '\n', '\0', '\xff'}) {
-      std::string broken = good;
+      std::string broken = in_rungs;
       broken[at] = c;
       faults_of(broken);
     }

@@ -96,6 +96,7 @@ TEST_F(ReproduceTool, MakesAllRunsAndTheReport) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, path("r") + "/report.html\n");
   EXPECT_TRUE(contains(outcome.err, "scales: 640 runs, 0 of them there already")) << outcome.err;
+  EXPECT_FALSE(contains(outcome.err, "runs to make")) << "it takes a moment only";
   EXPECT_EQ(count_runs("r"), all_runs);
   for (const auto* file : {"r/report.html", "r/summary.json"}) EXPECT_TRUE(fs::exists(path(file))) << file;
   EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "Does it learn?"));
@@ -129,6 +130,67 @@ TEST_F(ReproduceTool, KilledAtAnyMomentItGoesOnToTheSameStore) {
     EXPECT_EQ(run_tool(command(out.c_str())).exit_code, 0);
     EXPECT_EQ(content(out.c_str()), want);
   }
+}
+
+TEST_F(ReproduceTool, GoesFromRungToRungKilledOrNot) {
+  std::string text = experiment_text;
+  text.replace(text.find("tuning-seeds = 200"), 18,
+               "tuning-seeds = 100\n[[search.rung]]\nsettings = { episodes = 100 }\nkeep = 2\n"
+               "[[search.rung]]\nsettings = { episodes = 200 }\n");
+  std::ofstream(path("scales.toml")) << text;
+  const Outcome whole = run_tool(command("whole"));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_TRUE(contains(whole.err, "scales: 540 runs, 0 of them there already")) << whole.err;
+  EXPECT_EQ(count_runs("whole"), 300U + 200U + 20U + 20U);
+  EXPECT_TRUE(contains(testing::content_of(path("whole/report.html")), "last rung"));
+  for (const std::size_t enough : {10U, 310U, 510U}) {  // in the first rung, in the second, and after it
+    const auto process = start("killed");
+    wait_for_runs(*process, "killed", enough);
+    process->signal(SIGKILL);
+    process->finish();
+  }
+  const Outcome again = run_tool(command("killed"));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(content("killed"), content("whole"));
+}
+
+TEST_F(ReproduceTool, SaysHowLongItMayTake) {
+  std::ofstream(path("scales.toml")) << R"(
+title = "Long"
+question = "How long?"
+task = "lqr"
+seeds = 3
+x-label = "improvement"
+metric = { label = "error", better = "lower" }
+[settings]
+updates = 1000000000
+[search]
+rates = [0.1, 1]
+choose-by = "tuning-seeds"
+tuning-seeds = 2
+[[panel]]
+name = "one"
+title = "One"
+[[panel.method]]
+name = "given"
+optimizer = "ignd"
+rate = 1
+[[panel.method]]
+name = "searched"
+optimizer = "ignd"
+)";
+  const auto process = start("r");
+  while (Database(store_path(path("r"))).ask("SELECT 1 FROM experiment").empty()) ASSERT_FALSE(process->has_ended());
+  process->signal(SIGINT);
+  const Outcome outcome = process->finish();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_TRUE(contains(outcome.err, "scales: 7 runs to make, about ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err,
+                       " with 2 jobs on this machine (a rough guess); 3 more once the rates for them are "
+                       "known\n"))
+      << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "stopped: 0 of 10 runs of scales are in ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "; the same command goes on from there\n")) << outcome.err;
 }
 
 // From the first moment at which there is anything in the folder: what is there is a store, or no store yet.

@@ -5,6 +5,7 @@
 #include "ignd/random.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "sweep/duration.hpp"
 #include "sweep/experiment.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/prepared_tables.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,6 +46,27 @@ TEST(Duration, ReadsTimes) {
   EXPECT_EQ(parse_duration("1.5h"), 5400);
   for (const auto* text : {"", "s", "10", "10x", "-1s", "0s", "infs", "nanm", "1 h", "1h30m", "h1"}) {
     EXPECT_THROW(parse_duration(text), InvalidArgument) << text;
+  }
+}
+
+TEST(Duration, IsWordedForPeople) {
+  const std::vector<std::pair<double, std::string>> cases{
+      {0, "0 s"},          {0.512, "0.51 s"}, {9.999, "10 s"},      {42.4, "42 s"},      {59.7, "1 min"},
+      {200, "3 min 20 s"}, {3599.6, "1 h"},   {4800, "1 h 20 min"}, {7500, "2 h 5 min"}, {360'000, "100 h"},
+      {-1, "n/a"},         {1e300, "n/a"},    {std::nan(""), "n/a"}};
+  for (const auto& [seconds, text] : cases) EXPECT_EQ(duration_text(seconds), text);
+}
+
+// Nothing is lost but seconds of more than an hour.
+TEST(Duration, SaysWhatItIs) {
+  Stream stream(1, "durations");
+  for (int i = 0; i < 1000; ++i) {
+    const double seconds = std::pow(10, 6 * stream.uniform());
+    double read = 0;
+    std::istringstream words(duration_text(seconds));
+    double count = 0;
+    for (std::string unit; words >> count >> unit;) read += count * (unit == "h" ? 3600 : unit == "min" ? 60 : 1);
+    EXPECT_NEAR(read, seconds, seconds < 10 ? 0.0051 : seconds < 3599.5 ? 0.51 : 60.5) << duration_text(seconds);
   }
 }
 

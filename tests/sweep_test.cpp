@@ -1,12 +1,16 @@
 #include "sweep/sweep.hpp"
 
 #include "ignd/error.hpp"
+#include "ignd/random.hpp"
 #include "scratch_folder.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/store.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -308,6 +312,190 @@ TEST(Plan, WarnsOfSeveralVersions) {
   EXPECT_EQ(results.versions, (std::vector<std::string>{"1.0", "1.1"}));
   ASSERT_EQ(results.warnings.size(), 1U);
   EXPECT_NE(results.warnings[0].find("several versions"), std::string::npos);
+}
+
+Experiment experiment_in_rungs(std::vector<double> rates, std::vector<std::uint64_t> keep) {
+  Experiment experiment = experiment_of();
+  experiment.search.rates = std::move(rates);
+  experiment.search.keep = std::move(keep);
+  Method& method = experiment.panels[0].methods[1];
+  for (std::size_t rung = 0; rung < experiment.search.keep.size(); ++rung) {
+    auto values = method.settings.values();
+    values["episodes"] = std::to_string(rung + 1);
+    method.rungs.emplace_back(values);
+  }
+  return experiment;
+}
+
+// What a run of a made-up search gives: one of a few scores, so that there are ties, or a failure now and then.
+RunResult made_up_result(const RunConfig& config, double failing) {
+  Stream stream(config.seed, fmt::format("{} {}", config.rate, config.settings.word("episodes")));
+  RunResult result;
+  result.status = stream.uniform() < failing ? RunStatus::diverged : RunStatus::finished;
+  result.score = static_cast<double>(1 + stream.below(4));
+  result.validation = static_cast<double>(1 + stream.below(4));
+  return result;
+}
+
+// What each rung leaves, from the made-up results alone: the rates by mean and size, cut off.
+struct Rungs {
+  std::vector<std::vector<double>> reached;                 // the rates of each rung
+  std::vector<std::map<double, std::optional<double>>> of;  // their means
+  std::vector<double> left;
+};
+
+Rungs independent_rungs(const Experiment& experiment, double failing) {
+  Rungs rungs;
+  rungs.left = experiment.search.rates;
+  for (std::size_t rung = 0; rung < experiment.search.keep.size(); ++rung) {
+    rungs.reached.push_back(rungs.left);
+    rungs.of.emplace_back();
+    std::set<std::pair<double, double>> ranking;
+    for (const double rate : rungs.left) {
+      double total = 0;
+      bool failed = false;
+      for (std::uint64_t k = 0; k < experiment.search.tuning_seeds; ++k) {
+        const Method& method = experiment.panels[0].methods[1];
+        const RunConfig config{"frozen-lake", method.rungs[rung], method.optimizer, rate, 1'000'000'001 + k};
+        const RunResult result = made_up_result(config, failing);
+        const double value = experiment.search.by_validation ? *result.validation : *result.score;
+        total += experiment.metric.log_scale ? std::log10(value) : value;
+        failed = failed || result.status != RunStatus::finished;
+      }
+      const double mean = total / static_cast<double>(experiment.search.tuning_seeds);
+      rungs.of.back()[rate] =
+          failed ? std::nullopt : std::optional(experiment.metric.log_scale ? std::pow(10, mean) : mean);
+      if (!failed) ranking.emplace(experiment.metric.higher_is_better ? -mean : mean, rate);
+    }
+    rungs.left.clear();
+    for (const auto& [mean, rate] : ranking) {
+      if (rungs.left.size() < experiment.search.keep[rung]) rungs.left.push_back(rate);
+    }
+    std::ranges::sort(rungs.left);
+  }
+  return rungs;
+}
+
+Experiment random_experiment_in_rungs(Stream& stream) {
+  std::vector<double> rates(1 + stream.below(12));
+  for (std::size_t k = 0; k < rates.size(); ++k) rates[k] = std::pow(2, k);
+  std::vector<std::uint64_t> keep(1 + stream.below(4));
+  for (auto& count : keep) count = 1 + stream.below(rates.size() + 2);
+  std::ranges::sort(keep, std::greater());
+  keep.back() = 1;
+  Experiment experiment = experiment_in_rungs(rates, keep);
+  experiment.search.by_validation = stream.below(2) == 0;
+  experiment.search.tuning_seeds = 1 + stream.below(3);
+  experiment.metric.higher_is_better = stream.below(2) == 0;
+  experiment.metric.log_scale = stream.below(2) == 0;
+  return experiment;
+}
+
+TEST(Rungs, LeaveWhatAnIndependentComputationLeaves) {
+  Stream stream(1, "rungs");
+  for (int round = 0; round < 60; ++round) {
+    const double failing = round % 3 == 0 ? 0 : round % 3 == 1 ? 0.2 : 0.9;
+    const ScratchFolder scratch;
+    const Experiment experiment = random_experiment_in_rungs(stream);
+    const Rungs want = independent_rungs(experiment, failing);
+    Store store(scratch / "r", Store::Access::write);
+    const std::uint64_t at_first = count_runs(experiment);
+    EXPECT_EQ(count_runs(experiment, &store), at_first);
+    std::set<std::string> made;
+    for (bool more = true; more;) {  // as the tool does: until there is nothing new
+      more = false;
+      for (const RunConfig& config : runs_so_far(experiment, store)) {
+        if (!made.insert(config.text()).second) continue;
+        more = true;
+        store.add(config, {made_up_result(config, failing), 0, "1", "h"});
+      }
+      EXPECT_LE(count_runs(experiment, &store), at_first);
+      EXPECT_GE(count_runs(experiment, &store), made.size());
+    }
+    const ExperimentResults results = collect_results(experiment, store);
+    const MethodResults& method = searched(results);
+    ASSERT_EQ(method.search.size(), experiment.search.rates.size());
+    std::uint64_t runs = experiment.seeds;  // of the method with a given rate
+    for (std::size_t rung = 0; rung < want.reached.size(); ++rung) {
+      runs += want.reached[rung].size() * experiment.search.tuning_seeds;
+      for (const double rate : want.reached[rung]) {
+        const auto& judged = *std::ranges::find(method.search, rate, &RateResult::rate);
+        ASSERT_GE(judged.rung, rung + 1);
+        if (judged.rung != rung + 1) continue;
+        const auto mean = want.of[rung].at(rate);
+        ASSERT_EQ(judged.mean.has_value(), mean.has_value());
+        if (mean) {
+          EXPECT_DOUBLE_EQ(*judged.mean, *mean);
+        }
+        EXPECT_EQ(judged.planned, experiment.search.tuning_seeds);
+        EXPECT_EQ(judged.done, judged.planned);
+      }
+    }
+    if (want.left.empty()) {
+      EXPECT_FALSE(method.rate);
+      EXPECT_EQ(method.planned, 0U);
+    } else {
+      EXPECT_EQ(method.rate, want.left.at(0));
+      runs += experiment.seeds;
+      const auto& rates = experiment.search.rates;
+      EXPECT_EQ(method.at_edge, rates.size() > 1 && (method.rate == rates.front() || method.rate == rates.back()));
+    }
+    EXPECT_EQ(made.size(), runs);
+    EXPECT_EQ(results.planned, runs);
+    EXPECT_EQ(results.done, runs);
+  }
+}
+
+TEST(Rungs, ComeOneAfterTheOther) {
+  const ScratchFolder scratch;
+  const Experiment experiment = experiment_in_rungs({1, 2, 3, 4}, {2, 1});
+  const Method& method = experiment.panels[0].methods[1];
+  Store store(scratch / "r", Store::Access::write);
+  const auto add = [&](double rate, std::size_t rung, std::size_t seed, double score) {
+    RunResult result;
+    result.score = score;
+    store.add(search_runs(experiment, method, rate, rung).at(seed), {result, 0, "1", "h"});
+  };
+  // 3 given; 4 rates, then 2, of 2 seeds each; 3 at the one that is chosen.
+  EXPECT_EQ(count_runs(experiment), 3U + 8U + 4U + 3U);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 8U);
+  for (const double rate : {1, 2, 3, 4}) add(rate, 0, 0, rate);
+  for (const double rate : {1, 2, 3}) add(rate, 0, 1, rate);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 8U) << "the first rung is not through";
+  add(4, 0, 1, 4);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 8U + 4U);
+  EXPECT_EQ(count_runs(experiment, &store), 3U + 8U + 4U + 3U);
+  const auto half_way = collect_results(experiment, store);
+  EXPECT_FALSE(searched(half_way).rate);
+  EXPECT_TRUE(half_way.warnings.empty());
+  EXPECT_EQ(searched(half_way).search[2].rung, 2U);
+  EXPECT_EQ(searched(half_way).search[2].done, 0U);
+  for (const std::size_t seed : {0U, 1U}) {
+    add(3, 1, seed, 9);
+    add(4, 1, seed, 8);
+  }
+  const auto results = collect_results(experiment, store);
+  EXPECT_EQ(searched(results).rate, 3);
+  EXPECT_FALSE(searched(results).at_edge);
+  EXPECT_EQ(searched(results).search[1].mean, 2);
+  EXPECT_EQ(searched(results).search[1].rung, 1U);
+  EXPECT_EQ(searched(results).search[3].mean, 8);
+  EXPECT_EQ(runs_so_far(experiment, store).size(), 3U + 8U + 4U + 3U);
+}
+
+TEST(Rungs, AreRunWithTheirOwnSettingsOnSeedsOfTheirOwn) {
+  const Experiment experiment = experiment_in_rungs({1, 2}, {2, 1});
+  const Method& method = experiment.panels[0].methods[1];
+  for (const std::size_t rung : {0U, 1U}) {
+    for (const RunConfig& config : search_runs(experiment, method, 1, rung)) {
+      EXPECT_EQ(config.settings.count("episodes"), rung + 1);
+      EXPECT_GT(config.seed, most_seeds);
+    }
+  }
+  for (const RunConfig& config : reported_runs(experiment, method, 1)) {
+    EXPECT_EQ(config.settings.count("episodes"), 40U);
+    EXPECT_LE(config.seed, experiment.seeds);
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/recommendation.hpp"
+#include "sweep/duration.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/prepared_tables.hpp"
 #include "sweep/study_budget.hpp"
@@ -171,15 +172,17 @@ int compare(const CompareOptions& options) {
   const std::string folder = options.out.empty() ? comparison_folder(name) : options.out;
   StoredExperiment wanted{name, "", {}, command_text("compare", options, incidental_options), 0};
   const auto stored = find_stored(folder, name);
+  Estimate estimate = Estimate::wanted;
   if (stored && stored->command == wanted.command) {
     check_same_file(*stored, study.table, folder);
     wanted.file = stored->file;
   } else {
     wanted.file = plan_text(options, study, folder);
+    estimate = Estimate::said_already;
   }
   const std::string note = parse_experiment(wanted.file, name, {}).panels.at(0).note;
   if (!note.empty()) print_error("{}: {}\n", name, note);
-  const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs));
+  const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs), estimate);
   if (stopped != 0) return stopped;
   const int result = print_result(options, wanted, folder);
   const int report = make_report(folder);

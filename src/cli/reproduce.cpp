@@ -51,9 +51,13 @@ std::vector<ExperimentFile> those_by_default(std::vector<ExperimentFile> files, 
 
 // Why an experiment cannot be run here; "" if it can.
 std::string what_is_missing(const Experiment& experiment) {
+  const Task& task = find_task(experiment.task);
   for (const Panel& panel : experiment.panels) {
     for (const Method& method : panel.methods) {
-      std::string missing = find_task(experiment.task).missing(method.settings);
+      std::string missing = task.missing(method.settings);
+      for (const Settings& rung : method.rungs) {
+        if (missing.empty()) missing = task.missing(rung);
+      }
       if (!missing.empty()) return missing;
     }
   }

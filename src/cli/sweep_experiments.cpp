@@ -4,11 +4,13 @@
 #include "cli/progress.hpp"
 #include "cli/stop_signal.hpp"
 #include "core/text.hpp"
+#include "sweep/duration.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/sweep.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <thread>
 
@@ -21,6 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// In seconds: whoever waits for hours wants no log of thousands of lines.
+double pause_between_lines(double seconds_so_far) { return seconds_so_far > 300 ? 60 : 5; }
 
 // How far an experiment is: a bar on a terminal, and otherwise a line now and then.
 class SweepReporter {
@@ -35,21 +40,26 @@ class SweepReporter {
   }
 
   void update(const SweepProgress& now) {
-    const std::string failed = now.failed == 0 ? "" : fmt::format("  {} failed", now.failed);
-    bar_.update(there_ + now.done, failed);
-    constexpr double pause = 5;
-    if (!lines_ || now.done == 0 || seconds_since(last_) < pause) return;
+    const double made = static_cast<double>(now.done) + now.under_way;
+    const double share = std::min(1.0, (static_cast<double>(there_) + made) / static_cast<double>(total_));
+    const double seconds = seconds_since(start_);
+    std::string words = fmt::format("{} of {} runs", there_ + now.done, total_);
+    if (made > now.resumed) {
+      const double left = (1 - share) * static_cast<double>(total_) * seconds / (made - now.resumed);
+      words += fmt::format(", {} left", duration_text(std::ceil(left)));
+    }
+    if (now.failed > 0) words += fmt::format(", {} failed", now.failed);
+    bar_.show(share, words);
+    if (!lines_ || made == 0 || seconds_since(last_) < pause_between_lines(seconds)) return;
     last_ = Clock::now();
-    const double rate = static_cast<double>(now.done) / seconds_since(start_);
-    print_error("{}: {} of {} runs, {:.3g} runs/s, {:.0f} s left{}\n", name_, there_ + now.done, total_, rate,
-                static_cast<double>(total_ - std::min(total_, there_ + now.done)) / rate, failed);
+    print_error("{}: {:.3g} %, {}\n", name_, 100 * share, words);
   }
 
   void finish(const SweepProgress& made) {
     bar_.clear();
     const std::string failed =
         made.failed == 0 ? "" : fmt::format(", {} of them failed (rates that are only tried often do)", made.failed);
-    print_error("{}: done in {:.1f} s; {} runs made{}\n", name_, seconds_since(start_), made.done, failed);
+    print_error("{}: done in {}; {} runs made{}\n", name_, duration_text(seconds_since(start_)), made.done, failed);
   }
 
  private:
@@ -60,10 +70,18 @@ class SweepReporter {
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };
 
+SweepProgress sum(const SweepProgress& a, const SweepProgress& b) {
+  return {a.done + b.done, a.failed + b.failed, a.under_way + b.under_way, a.resumed + b.resumed};
+}
+
 class ExperimentSweep {
  public:
-  ExperimentSweep(std::filesystem::path folder, unsigned jobs, const StopSignal& stop)
-      : store_(folder, Store::Access::write), folder_(std::move(folder)), jobs_(jobs), stop_(stop) {}
+  ExperimentSweep(std::filesystem::path folder, unsigned jobs, Estimate estimate, const StopSignal& stop)
+      : store_(folder, Store::Access::write),
+        folder_(std::move(folder)),
+        jobs_(jobs),
+        estimate_(estimate),
+        stop_(stop) {}
 
   int run(const std::vector<StoredExperiment>& wanted) {
     for (const StoredExperiment& experiment : wanted) put(experiment);
@@ -88,11 +106,12 @@ class ExperimentSweep {
     store_.put(wanted);
   }
 
-  // First what can be named, the search among it; then the runs at the rates that it chose.
+  // First what can be named; then what that makes known: the next rung of a search, the runs at the rate that it chose.
   void make_all_runs(const Experiment& experiment) {
     const auto start = Clock::now();
     const std::uint64_t total = count_runs(experiment, &store_);
     std::uint64_t there = count_done(experiment);
+    if (estimate_ == Estimate::wanted) say_how_long(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
     for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
@@ -100,13 +119,27 @@ class ExperimentSweep {
       SweepProgress last;
       make_runs(runs_so_far(experiment, store_), store_, jobs_, stop_.flag(), [&](const SweepProgress& now) {
         last = now;
-        reporter.update({so_far.done + now.done, so_far.failed + now.failed});
+        reporter.update(sum(so_far, now));
       });
-      so_far = {so_far.done + last.done, so_far.failed + last.failed};
+      so_far = sum(so_far, last);
       there = count_done(experiment);
     }
     store_.add_wall_seconds(experiment.name, seconds_since(start));
     if (!stop_.flag()) reporter.finish(so_far);
+  }
+
+  // Only where somebody may want to come back later, or to ask for less.
+  void say_how_long(const Experiment& experiment, std::uint64_t missing) const {
+    constexpr double long_enough = 60;
+    const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
+    const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
+    if (work.seconds <= long_enough) return;
+    const bool measured = find_task(experiment.task).measures_cost();
+    const std::uint64_t later = missing - work.runs;
+    print_error("{}: {} runs to make, about {} with {} job{} on this machine ({}){}\n", experiment.name, work.runs,
+                duration_text(work.seconds), jobs_, jobs_ == 1 ? "" : "s",
+                measured ? "measured on its first steps" : "a rough guess",
+                later == 0 ? "" : fmt::format("; {} more once the rates for them are known", later));
   }
 
   std::uint64_t count_done(const Experiment& experiment) const {
@@ -116,22 +149,25 @@ class ExperimentSweep {
   }
 
   int interrupted(const Experiment& experiment) const {
-    print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there\n", count_done(experiment),
-                count_runs(experiment, &store_), experiment.name, quoted_path(folder_));
+    print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there{}\n",
+                count_done(experiment), count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
+                find_task(experiment.task).resumes() ? ", with the runs in flight from where they are" : "");
     return interrupted_code;
   }
 
   Store store_;
   std::filesystem::path folder_;
   unsigned jobs_;
+  Estimate estimate_;
   const StopSignal& stop_;
 };
 
 }  // namespace
 
-int sweep_experiments(const std::vector<StoredExperiment>& wanted, const std::string& folder, unsigned jobs) {
+int sweep_experiments(const std::vector<StoredExperiment>& wanted, const std::string& folder, unsigned jobs,
+                      Estimate estimate) {
   const StopSignal stop;
-  return ExperimentSweep(folder, jobs, stop).run(wanted);
+  return ExperimentSweep(folder, jobs, estimate, stop).run(wanted);
 }
 
 unsigned jobs_or_cores(std::uint64_t jobs) {

@@ -67,15 +67,6 @@ std::string with_given_spread(double mean, std::optional<double> deviation) {
   return fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, *deviation, decimals);
 }
 
-std::string duration_text(double seconds) {
-  if (!(seconds < 1e15)) return std::string(not_available);
-  if (seconds < 10) return number_text(std::round(seconds * 100) / 100) + " s";
-  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
 std::string seeds_text(std::vector<std::uint64_t> seeds) {
   std::ranges::sort(seeds);
   seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());

@@ -23,7 +23,6 @@ std::string with_spread(std::optional<double> mean, std::optional<double> deviat
 // As it was printed by somebody else: all digits that were given, and no more.
 std::string with_given_spread(double mean, std::optional<double> deviation);
 
-std::string duration_text(double seconds);                 // "3 min 20 s"
 std::string seeds_text(std::vector<std::uint64_t> seeds);  // "1 to 20, 25"
 
 }  // namespace ignd

@@ -6,6 +6,7 @@
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
 #include "report/titles.hpp"
+#include "sweep/duration.hpp"
 
 #include <algorithm>
 
@@ -240,12 +241,16 @@ std::string failures(const ExperimentResults& experiment) {
 }
 
 std::string search_table(const MethodResults& method) {
-  std::string html = "<div>" + table_start(method.name, {"rate", "mean", "done", "failed"});
+  const bool rungs = std::ranges::any_of(method.search, [](const RateResult& rate) { return rate.rung > 0; });
+  std::vector<std::string> columns{"rate", "mean", "done", "failed"};
+  if (rungs) columns.insert(columns.begin() + 1, "last rung");
+  std::string html = "<div>" + table_start(method.name, columns);
   for (const RateResult& rate : method.search) {
     const bool chosen = method.rate == rate.rate;
-    html += table_row({rate_text(rate.rate) + (chosen ? " (chosen)" : ""), number_text(rate.mean),
-                       fmt::format("{} of {}", rate.done, rate.planned), std::to_string(rate.failed)},
-                      "td", chosen ? "chosen" : "");
+    std::vector<std::string> cells{rate_text(rate.rate) + (chosen ? " (chosen)" : ""), number_text(rate.mean),
+                                   fmt::format("{} of {}", rate.done, rate.planned), std::to_string(rate.failed)};
+    if (rungs) cells.insert(cells.begin() + 1, std::to_string(rate.rung));
+    html += table_row(cells, "td", chosen ? "chosen" : "");
   }
   return html + std::string(table_end) + "</div>\n";
 }

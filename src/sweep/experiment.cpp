@@ -202,6 +202,8 @@ class Reader {
         fault(item, "'figures' has {}, but knows {}{}", in_quotes(name), join(known, " and "), suggestion(name, known));
       } else if (name == "rates" && !file_.contains("search")) {
         fault(item, "a figure of rates needs a search for them");
+      } else if (name == "rates" && file_["search"]["rung"].is_array()) {
+        fault(item, "a figure of rates needs all of them tried alike, but the search has rungs");
       } else {
         made_.figures.push_back(name == "curves" ? FigureKind::curves : FigureKind::rates);
       }
@@ -227,21 +229,48 @@ class Reader {
       fault(*search->get("choose-by"), "runs of the task '{}' have no validation score; choose by tuning-seeds",
             task_->name());
     }
-    if (!made_.search.by_validation) {
-      const auto seeds = count_of(*search, "tuning-seeds");
-      if (!seeds && !search->contains("tuning-seeds")) {
-        fault(*search, "a rate chosen by tuning seeds needs 'tuning-seeds', their number");
-      }
-      made_.search.tuning_seeds = seeds.value_or(1);
-      if (quick() != nullptr)
-        made_.search.tuning_seeds = count_of(*quick(), "tuning-seeds").value_or(made_.search.tuning_seeds);
-    }
+    read_rungs(*search);
+    if (!made_.search.by_validation || !rungs_.empty()) read_tuning_seeds(*search);
     if (const auto* range = (*search)["rates"].as_table()) {
       check_keys(*range, "search.rates", "'rates'");
       made_.search.rates = rates_between(*range);
     } else if (const auto* list = (*search)["rates"].as_array()) {
       made_.search.rates = listed_rates(*list);
     }
+  }
+
+  void read_tuning_seeds(const toml::table& search) {
+    const auto seeds = count_of(search, "tuning-seeds");
+    if (!seeds && !search.contains("tuning-seeds")) {
+      fault(search, "a rate chosen {} needs 'tuning-seeds', their number",
+            rungs_.empty() ? "by tuning seeds" : "in rungs, which have seeds of their own,");
+    }
+    made_.search.tuning_seeds = seeds.value_or(1);
+    if (quick() != nullptr)
+      made_.search.tuning_seeds = count_of(*quick(), "tuning-seeds").value_or(made_.search.tuning_seeds);
+  }
+
+  void read_rungs(const toml::table& search) {
+    const auto* rungs = search["rung"].as_array();
+    if (rungs == nullptr || !is_of(*rungs, tables)) return;
+    for (const auto& node : *rungs) {
+      const toml::table& rung = *node.as_table();
+      check_keys(rung, "search.rung", "a rung");
+      if (const auto* settings = rung["settings"].as_table()) check_settings(*settings);
+      rungs_.push_back(&rung);
+      made_.search.keep.push_back(kept_of(rung, rungs_.size() == rungs->size()));
+    }
+  }
+
+  // How many rates go on from the rung after those that have been read.
+  std::uint64_t kept_of(const toml::table& rung, bool last) {
+    const std::uint64_t keep = count_of(rung, "keep").value_or(1);
+    if (!last && !rung.contains("keep")) fault(rung, "a rung has no 'keep', the number of rates that go on");
+    if (last && keep != 1) fault(*rung.get("keep"), "the last rung keeps {} rates, but one is chosen", keep);
+    if (!last && !made_.search.keep.empty() && keep > made_.search.keep.back()) {
+      fault(rung, "a rung keeps {} rates, more than the {} of the rung before", keep, made_.search.keep.back());
+    }
+    return keep;
   }
 
   std::vector<double> listed_rates(const toml::array& list) {
@@ -330,10 +359,15 @@ class Reader {
       method.paper_mean = number_of(*paper, "mean");
       method.paper_std = number_of(*paper, "std");
     }
-    std::vector<const toml::table*> layers{file_["settings"].as_table(), panel["settings"].as_table(),
-                                           given["settings"].as_table()};
-    if (quick() != nullptr) layers.push_back((*quick())["settings"].as_table());
-    method.settings = read_settings(layers, given);
+    const toml::table* preview = quick() != nullptr ? (*quick())["settings"].as_table() : nullptr;
+    const auto settings_in = [&](const toml::table* rung) {
+      return read_settings(
+          {file_["settings"].as_table(), panel["settings"].as_table(), given["settings"].as_table(), rung, preview},
+          given);
+    };
+    method.settings = settings_in(nullptr);
+    if (method.rate) return method;
+    for (const toml::table* rung : rungs_) method.rungs.push_back(settings_in((*rung)["settings"].as_table()));
     return method;
   }
 
@@ -484,6 +518,7 @@ class Reader {
   const Task* task_ = nullptr;
   Experiment made_;
   std::vector<std::string> faults_;
+  std::vector<const toml::table*> rungs_;
   std::set<const toml::table*> checked_, bad_;
   std::set<std::string> unfit_, panel_names_;
 };

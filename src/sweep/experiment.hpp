@@ -17,6 +17,7 @@ struct Method {
   Optimizer optimizer;
   std::optional<double> rate;  // none: searched for
   Settings settings;
+  std::vector<Settings> rungs;  // in each rung of the search; empty where the rate is given
   std::optional<double> paper_mean, paper_std;
 };
 
@@ -29,11 +30,13 @@ struct Panel {
 inline constexpr std::uint64_t most_seeds = 1'000'000;
 
 // How a learning rate is chosen: by the mean validation score over the experiment's own seeds, or by the mean score
-// over seeds that nothing else uses. Never by what is reported.
+// over seeds that nothing else uses. Never by what is reported. With rungs, all rates are tried on little, the best of
+// them on more, and so on; each rung is judged on the tuning seeds, by either of the two scores.
 struct Search {
   std::vector<double> rates;  // ascending
   bool by_validation = false;
   std::uint64_t tuning_seeds = 0;
+  std::vector<std::uint64_t> keep;  // how many rates go on from each rung; of the last one, 1
 };
 
 // What is made of an experiment by who names none: all of it, a preview, or nothing since it takes too long.

@@ -40,10 +40,18 @@ const std::vector<FileKey>& file_keys() {
       {"search", "choose-by", text, true,
        "\"tuning-seeds\": the mean score over seeds of their own; \"validation\": the mean validation score over the "
        "experiment's seeds, for tasks that have one"},
-      {"search", "tuning-seeds", count, false, "how many, where the rate is chosen by them"},
+      {"search", "tuning-seeds", count, false,
+       "how many, where the rate is chosen by them; with rungs, what each rung is judged on"},
+      {"search", "rung", tables, false,
+       "all rates are tried with the settings of the first, those that are best there with those of the second, and "
+       "so on; without rungs, all are tried with the settings of the runs that are reported"},
       {"search.rates", "from", number, true, "the smallest rate"},
       {"search.rates", "to", number, true, "the largest rate"},
       {"search.rates", "per-decade", count, true, "how many rates for each factor of ten"},
+      {"search.rung", "settings", table, false, "on top of the method's"},
+      {"search.rung", "keep", count, false,
+       "the best so many rates go on, those with a failed run never; at most as many as from the rung before; of the "
+       "last rung always 1, and may be left out"},
       {"quick", "seeds", count, false, "instead of the file's"},
       {"quick", "tuning-seeds", count, false, "instead of the search's"},
       {"quick", "per-decade", count, false, "instead of the search's: the same range, more coarsely"},
@@ -111,7 +119,7 @@ namespace {
 
 std::string heading_of(const std::string& table) {
   if (table.empty()) return "The file";
-  const bool list = table == "panel" || table == "panel.method";
+  const bool list = table == "panel" || table == "panel.method" || table == "search.rung";
   return list ? fmt::format("`[[{}]]`", table) : fmt::format("`{}`", table);
 }
 

@@ -22,6 +22,7 @@ struct RateResult {
   std::uint64_t planned = 0, done = 0, failed = 0;
   std::optional<double> mean;       // of what the rate is chosen by; none where a run failed or is missing
   std::vector<double> scores = {};  // of the runs that finished
+  std::size_t rung = 0;             // of the search, the last that the rate reached: 1, 2, ...; 0: it has none
 };
 
 // A line of a figure and a row of a table.

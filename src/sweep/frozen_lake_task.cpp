@@ -48,7 +48,7 @@ class FrozenLakeTask final : public Task {
   }
   std::vector<std::string> faults(const Settings& settings) const override;
   double cost(const RunConfig& config) const override;
-  RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override;
+  RunResult run(const RunConfig& config, const RunControl& control) const override;
 };
 
 std::span<const SettingKey> FrozenLakeTask::keys() const {
@@ -91,7 +91,7 @@ double FrozenLakeTask::cost(const RunConfig& config) const {
          static_cast<double>(config.settings.count("episodes"));
 }
 
-RunResult FrozenLakeTask::run(const RunConfig& config, const std::atomic<bool>& stop) const {
+RunResult FrozenLakeTask::run(const RunConfig& config, const RunControl& control) const {
   const Settings& settings = config.settings;
   const FrozenLake lake(settings.word("map"), settings.flag("slippery"));
   const std::uint64_t episodes = settings.count("episodes");
@@ -109,7 +109,8 @@ RunResult FrozenLakeTask::run(const RunConfig& config, const std::atomic<bool>& 
   RunResult result;
   std::vector<double> returns;
   while (returns.size() < episodes) {
-    if (stop) throw RunStopped();
+    if (control.stop()) throw RunStopped();
+    control.set_share(static_cast<double>(returns.size()) / static_cast<double>(episodes));
     returns.push_back(learning.run_episode());
     if (learning.diverged() && result.status == RunStatus::finished) {
       result.status = RunStatus::diverged;

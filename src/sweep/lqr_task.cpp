@@ -194,7 +194,7 @@ class LqrTask final : public Task {
     return 1.4e-7 + noise + fit;
   }
 
-  RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override {
+  RunResult run(const RunConfig& config, const RunControl& control) const override {
     const Settings& settings = config.settings;
     const LinearSystem system = hold_actions(continuous_system(settings), settings.number("period"));
     const MatrixXd best = optimal_policy(system, settings.number("gamma"));
@@ -210,8 +210,9 @@ class LqrTask final : public Task {
     record(0);
     const std::uint64_t improvements = settings.count("improvements");
     for (std::uint64_t i = 1; i <= improvements && result.status == RunStatus::finished; ++i) {
-      bool healthy =
-          evaluate(iteration, settings.count("updates"), update_seconds(settings), stop) && iteration.improve();
+      control.set_share(static_cast<double>(i - 1) / static_cast<double>(improvements));
+      bool healthy = evaluate(iteration, settings.count("updates"), update_seconds(settings), control.stop()) &&
+                     iteration.improve();
       if (healthy) record(i);
       if (i == improvements) healthy = healthy && !iteration.last_was_rejected();
       if (healthy) continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,12 +16,10 @@ namespace {
 // Far from the seeds 1, 2, ... that are reported.
 constexpr std::uint64_t first_tuning_seed = 1'000'000'001;
 
-std::vector<RunConfig> seeded_runs(const Experiment& experiment, const Method& method, double rate,
-                                   std::uint64_t first_seed, std::uint64_t seeds) {
+// The given one, and those with the seeds after its own.
+std::vector<RunConfig> seeded_runs(RunConfig config, std::uint64_t seeds) {
   std::vector<RunConfig> runs;
-  for (std::uint64_t k = 0; k < seeds; ++k) {
-    runs.push_back({experiment.task, method.settings, method.optimizer, rate, first_seed + k});
-  }
+  for (; runs.size() < seeds; ++config.seed) runs.push_back(config);
   return runs;
 }
 
@@ -32,11 +31,11 @@ std::optional<double> judged(const Experiment& experiment, const RunResult& resu
   return *value > 0 ? std::optional(std::log10(*value)) : std::nullopt;
 }
 
-RateResult judge_rate(const Experiment& experiment, const Method& method, double rate, const Store& store) {
+RateResult judge_rate(const Experiment& experiment, const std::vector<RunConfig>& runs, const Store& store) {
   RateResult judgement;
-  judgement.rate = rate;
+  judgement.rate = runs.at(0).rate;
   double sum = 0;
-  for (const RunConfig& config : search_runs(experiment, method, rate)) {
+  for (const RunConfig& config : runs) {
     ++judgement.planned;
     const auto run = store.find(config);
     if (!run) continue;
@@ -61,16 +60,56 @@ bool is_complete(const std::vector<RateResult>& search) {
   return std::all_of(search.begin(), search.end(), [](const RateResult& rate) { return rate.done == rate.planned; });
 }
 
-// The best mean; of equal ones, the smallest rate. None where no rate had all its runs finished.
-const RateResult* best_rate(const Experiment& experiment, const std::vector<RateResult>& search) {
-  const RateResult* best = nullptr;
-  for (const RateResult& rate : search) {
-    if (!rate.mean) continue;
-    const bool better =
-        best == nullptr || (experiment.metric.higher_is_better ? *rate.mean > *best->mean : *rate.mean < *best->mean);
-    if (better) best = &rate;
+// The search of a method's rate, as far as it has come: a plain one is one rung.
+struct SearchSoFar {
+  std::vector<RateResult> rates;  // ascending; each as the last rung that it reached judges it
+  std::vector<RunConfig> runs;    // that can be named
+  std::uint64_t to_come = 0;      // so many more, in later rungs and then at the rate that is chosen
+  std::optional<double> chosen;
+};
+
+// At most `count` of them, of equal ones the smallest; those without a mean never.
+std::vector<std::size_t> best_of(const Experiment& experiment, const std::vector<RateResult>& rates,
+                                 std::vector<std::size_t> candidates, std::uint64_t count) {
+  std::erase_if(candidates, [&](std::size_t k) { return !rates[k].mean; });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+    return experiment.metric.higher_is_better ? *rates[a].mean > *rates[b].mean : *rates[a].mean < *rates[b].mean;
+  });
+  if (candidates.size() > count) candidates.resize(count);
+  std::sort(candidates.begin(), candidates.end());
+  return candidates;
+}
+
+bool reports_what_it_searches(const Experiment& experiment) {
+  return experiment.search.by_validation && experiment.search.keep.empty();
+}
+
+// Without a store, nothing has been run.
+SearchSoFar search_so_far(const Experiment& experiment, const Method& method, const Store* store) {
+  SearchSoFar search;
+  const auto& keep = experiment.search.keep;
+  std::vector<std::size_t> candidates(experiment.search.rates.size());
+  std::iota(candidates.begin(), candidates.end(), std::size_t{0});
+  search.rates.resize(candidates.size());
+  const std::size_t rungs = std::max<std::size_t>(1, keep.size());
+  bool complete = true;
+  for (std::size_t rung = 0; rung < rungs; ++rung) {
+    if (!complete) {
+      search.to_come += std::min<std::uint64_t>(keep[rung - 1], candidates.size()) * experiment.search.tuning_seeds;
+      continue;
+    }
+    for (const std::size_t k : candidates) {
+      auto runs = search_runs(experiment, method, experiment.search.rates[k], rung);
+      if (store != nullptr) search.rates[k] = judge_rate(experiment, runs, *store);
+      search.rates[k].rung = keep.empty() ? 0 : rung + 1;
+      search.runs.insert(search.runs.end(), runs.begin(), runs.end());
+    }
+    complete = store != nullptr && is_complete(search.rates);
+    if (complete) candidates = best_of(experiment, search.rates, candidates, keep.empty() ? 1 : keep[rung]);
   }
-  return best;
+  if (complete && !candidates.empty()) search.chosen = experiment.search.rates[candidates[0]];
+  if (!complete && !reports_what_it_searches(experiment)) search.to_come += experiment.seeds;
+  return search;
 }
 
 void choose_rate(const Experiment& experiment, const Method& method, const Store& store, MethodResults& results) {
@@ -78,14 +117,11 @@ void choose_rate(const Experiment& experiment, const Method& method, const Store
     results.rate = method.rate;
     return;
   }
-  for (const double rate : experiment.search.rates) {
-    results.search.push_back(judge_rate(experiment, method, rate, store));
-  }
-  if (!is_complete(results.search)) return;
-  const RateResult* best = best_rate(experiment, results.search);
-  if (best == nullptr) return;
-  results.rate = best->rate;
-  results.at_edge = results.search.size() > 1 && (best == &results.search.front() || best == &results.search.back());
+  SearchSoFar search = search_so_far(experiment, method, &store);
+  results.search = std::move(search.rates);
+  results.rate = search.chosen;
+  const auto& rates = experiment.search.rates;
+  results.at_edge = results.rate && rates.size() > 1 && (results.rate == rates.front() || results.rate == rates.back());
 }
 
 MethodResults collect_method(const Experiment& experiment, const Method& method, const Store& store) {
@@ -136,7 +172,7 @@ void add_warnings(const Experiment& experiment, ExperimentResults& results) {
 
 struct Plan {
   std::vector<RunConfig> runs;  // each once
-  std::uint64_t unknown = 0;    // so many more, at rates that are not chosen yet
+  std::uint64_t unknown = 0;    // so many more, at rates that are not known yet
 };
 
 Plan make_plan(const Experiment& experiment, const Store* store) {
@@ -149,17 +185,14 @@ Plan make_plan(const Experiment& experiment, const Store* store) {
   };
   for (const Panel& panel : experiment.panels) {
     for (const Method& method : panel.methods) {
-      if (!method.rate) {
-        for (const double rate : experiment.search.rates) add(search_runs(experiment, method, rate));
+      auto rate = method.rate;
+      if (!rate) {
+        SearchSoFar search = search_so_far(experiment, method, store);
+        add(std::move(search.runs));
+        plan.unknown += search.to_come;
+        rate = search.chosen;
       }
-      MethodResults results;
-      results.rate = method.rate;
-      if (store != nullptr) choose_rate(experiment, method, *store, results);
-      if (results.rate) {
-        add(reported_runs(experiment, method, *results.rate));
-      } else if (!experiment.search.by_validation && (store == nullptr || !is_complete(results.search))) {
-        plan.unknown += experiment.seeds;
-      }
+      if (rate) add(reported_runs(experiment, method, *rate));
     }
   }
   return plan;
@@ -167,15 +200,16 @@ Plan make_plan(const Experiment& experiment, const Store* store) {
 
 }  // namespace
 
-std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate) {
+std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate, std::size_t rung) {
   if (method.rate) return {};
-  return experiment.search.by_validation
-             ? seeded_runs(experiment, method, rate, 1, experiment.seeds)
-             : seeded_runs(experiment, method, rate, first_tuning_seed, experiment.search.tuning_seeds);
+  if (reports_what_it_searches(experiment)) return reported_runs(experiment, method, rate);
+  const Settings& settings = experiment.search.keep.empty() ? method.settings : method.rungs.at(rung);
+  return seeded_runs({experiment.task, settings, method.optimizer, rate, first_tuning_seed},
+                     experiment.search.tuning_seeds);
 }
 
 std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method& method, double rate) {
-  return seeded_runs(experiment, method, rate, 1, experiment.seeds);
+  return seeded_runs({experiment.task, method.settings, method.optimizer, rate, 1}, experiment.seeds);
 }
 
 std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store) {

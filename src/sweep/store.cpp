@@ -327,6 +327,8 @@ Store::~Store() {
 
 Store::Store(Store&&) noexcept = default;
 
+std::filesystem::path Store::folder() const { return database_->connection.path().parent_path(); }
+
 bool Store::contains(const RunConfig& config) const {
   Statement query(database_->connection, "SELECT 1 FROM run WHERE config = ?");
   return query.bind(config.text()).step();

@@ -43,6 +43,8 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept = delete;
 
+  std::filesystem::path folder() const;
+
   std::optional<StoredRun> find(const RunConfig& config) const;
   bool contains(const RunConfig& config) const;
   void add(const RunConfig& config, const StoredRun& run);

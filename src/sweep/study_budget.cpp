@@ -1,7 +1,7 @@
 #include "sweep/study_budget.hpp"
 
 #include "core/text.hpp"
-#include "ignd/error.hpp"
+#include "sweep/duration.hpp"
 #include "sweep/prepared_tables.hpp"
 #include "train/table_baselines.hpp"
 
@@ -88,12 +88,6 @@ std::size_t count_rates(const RateRange& rates) {
   return 1 + static_cast<std::size_t>(std::max(0.0, std::ceil(steps - rounding)));
 }
 
-std::string in_words(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", std::ceil(seconds));
-  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
 std::string budget_note(const OptimizerStudy& asked, const OptimizerStudy& made, double estimate, double budget) {
   std::vector<std::string> left_out;
   const std::size_t rates = count_rates(made.rates);
@@ -106,34 +100,17 @@ std::string budget_note(const OptimizerStudy& asked, const OptimizerStudy& made,
   }
   std::string note;
   if (!left_out.empty()) {
-    note = fmt::format("To fit the budget of {}, {} were left out.", in_words(budget), join(left_out, " and "));
+    note = fmt::format("To fit the budget of {}, {} were left out.", duration_text(budget), join(left_out, " and "));
   }
   if (estimate > budget) {
     note += fmt::format(
         "{}Even so it may take {}, more than the budget of {}: fewer optimizers, rates or epochs take less.",
-        note.empty() ? "" : " ", in_words(estimate), in_words(budget));
+        note.empty() ? "" : " ", duration_text(estimate), duration_text(budget));
   }
   return note;
 }
 
 }  // namespace
-
-double parse_duration(std::string_view text) {
-  const std::string_view units = "smh";
-  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-  double value = -1;
-  if (unit != std::string_view::npos) {
-    try {
-      value = parse_number(text.substr(0, text.size() - 1), "the budget");
-    } catch (const InvalidArgument&) {  // said below, with what would be right
-      value = -1;
-    }
-  }
-  if (!(value > 0) || !std::isfinite(value)) {
-    throw InvalidArgument(fmt::format("the budget is {}, but must be a time such as 90s, 10m or 2h", in_quotes(text)));
-  }
-  return value * std::pow(60, static_cast<double>(unit));
-}
 
 StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, unsigned jobs) {
   constexpr std::size_t some = 100'000;

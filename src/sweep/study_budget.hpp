@@ -2,13 +2,9 @@
 
 #include "sweep/optimizer_study.hpp"
 
-#include <string_view>
 #include <vector>
 
 namespace ignd {
-
-// "90s", "10m" or "2h" in seconds. Throws InvalidArgument.
-double parse_duration(std::string_view text);
 
 // About how many seconds the runs of a study take on this machine, as busy as it is.
 struct StudyCosts {

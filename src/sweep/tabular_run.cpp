@@ -78,13 +78,14 @@ class NetworkRun {
     std::iota(order_.begin(), order_.end(), 0U);
   }
 
-  RunResult run(const std::atomic<bool>& stop) {
+  RunResult run(const RunControl& control) {
     look();
     start_error_ = mean_squared_error(data_.validation, outputs_on(data_.validation));
     for (std::uint64_t epoch = 0; epoch < epochs_; ++epoch) {
       orders_.shuffle(order_);
       for (std::uint64_t part = 0; part < parts_; ++part) {
-        if (stop) throw RunStopped();
+        if (control.stop()) throw RunStopped();
+        control.set_share(static_cast<double>(epoch * parts_ + part) / static_cast<double>(epochs_ * parts_));
         learn(trainer_, data_.train, part_of_order(part));
         if (trainer_.status() != StepStatus::learned) return failed(RunStatus::diverged);
         look();
@@ -172,8 +173,8 @@ std::vector<std::uint64_t> parse_widths(std::string_view text) {
   return widths;
 }
 
-RunResult run_network(const RunConfig& config, const TabularSplit& data, const std::atomic<bool>& stop) {
-  return NetworkRun(config, data).run(stop);
+RunResult run_network(const RunConfig& config, const TabularSplit& data, const RunControl& control) {
+  return NetworkRun(config, data).run(control);
 }
 
 RunResult run_mean_of_targets(const TabularSplit& data) {

@@ -3,7 +3,6 @@
 #include "sweep/tabular_protocol.hpp"
 #include "sweep/task.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -14,7 +13,7 @@ namespace ignd {
 std::vector<std::uint64_t> parse_widths(std::string_view text);
 
 // Trains a network by the settings of the task `tabular`. Throws RunStopped.
-RunResult run_network(const RunConfig& config, const TabularSplit& data, const std::atomic<bool>& stop);
+RunResult run_network(const RunConfig& config, const TabularSplit& data, const RunControl& control);
 
 // The mean of the targets, and least squares: no rate, no epochs, no curve.
 RunResult run_mean_of_targets(const TabularSplit& data);

@@ -49,7 +49,7 @@ class TabularTask final : public Task {
   bool validates() const override { return true; }
   std::string missing(const Settings& settings) const override;
   double cost(const RunConfig& config) const override;
-  RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const override;
+  RunResult run(const RunConfig& config, const RunControl& control) const override;
 };
 
 std::span<const SettingKey> TabularTask::keys() const {
@@ -99,13 +99,13 @@ double TabularTask::cost(const RunConfig& config) const {
   return trains ? rows * step * static_cast<double>(config.settings.count("epochs")) : 0.01;
 }
 
-RunResult TabularTask::run(const RunConfig& config, const std::atomic<bool>& stop) const {
+RunResult TabularTask::run(const RunConfig& config, const RunControl& control) const {
   const FeatureTable& table = data_set(config.settings.word("data"));
   const TabularSplit data = split_and_standardise(table, config.seed, scales_of(config.settings.word("inputs")));
   const std::string& model = config.settings.word("model");
   if (model == "mean-of-targets") return run_mean_of_targets(data);
   if (model == "least-squares") return run_least_squares(data);
-  return run_network(config, data, stop);
+  return run_network(config, data, control);
 }
 
 }  // namespace

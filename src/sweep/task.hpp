@@ -3,13 +3,16 @@
 #include "ignd/optimizer.hpp"
 #include "sweep/run_result.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -57,7 +60,32 @@ struct RunConfig {
   std::string text() const;
 };
 
-// Thrown by a run that was asked to stop: it leaves nothing behind.
+// What a run is told from outside while it goes on.
+class RunControl {
+ public:
+  // A run that nobody resumes.
+  RunControl(const std::atomic<bool>& stop)  // NOLINT(google-explicit-constructor): a flag is all that most runs need
+      : stop_(stop) {}
+  RunControl(const std::atomic<bool>& stop, std::filesystem::path unfinished, std::atomic<double>* share)
+      : stop_(stop), unfinished_(std::move(unfinished)), share_(share) {}
+
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  // The file in which a long run may keep what it needs to go on, and finds what it kept; empty: there is none.
+  const std::filesystem::path& unfinished() const { return unfinished_; }
+
+  // How far the run is, between 0 and 1. A run that goes on says so as soon as it knows.
+  void set_share(double done) const {
+    if (share_ != nullptr) *share_ = done > 0 ? std::min(done, 1.0) : 0.0;
+  }
+
+ private:
+  const std::atomic<bool>& stop_;
+  std::filesystem::path unfinished_;
+  std::atomic<double>* share_ = nullptr;
+};
+
+// Thrown by a run that was asked to stop: it leaves nothing behind but its unfinished file, if it keeps one.
 struct RunStopped : std::runtime_error {
   RunStopped() : std::runtime_error("the run was stopped") {}
 };
@@ -85,11 +113,19 @@ class Task {
   // What a run with these settings lacks, such as a data set that is not here, and what to do about it; "" if nothing.
   virtual std::string missing(const Settings& /*settings*/) const { return ""; }
 
-  // About how many seconds a run takes; the longest are started first.
+  // About how many seconds a run takes; the longest are started first. Asked for again and again: who measures keeps
+  // what was measured.
   virtual double cost(const RunConfig& config) const = 0;
 
-  // The same result for the same configuration, always. Looks at `stop` every few milliseconds and throws RunStopped.
-  virtual RunResult run(const RunConfig& config, const std::atomic<bool>& stop) const = 0;
+  // Whether the cost was measured on this machine. Otherwise it is a guess.
+  virtual bool measures_cost() const { return false; }
+
+  // Whether its runs keep what they need to go on after an interruption.
+  virtual bool resumes() const { return false; }
+
+  // The same result for the same configuration, always, interrupted or not. Looks at `control.stop()` every few
+  // milliseconds and throws RunStopped; a run that resumes writes its unfinished file first.
+  virtual RunResult run(const RunConfig& config, const RunControl& control) const = 0;
 };
 
 // Throws InvalidArgument, with the nearest known name, for a task that does not exist.
