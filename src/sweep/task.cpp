@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "sweep/classification_task.hpp"
 #include "sweep/frozen_lake_task.hpp"
 #include "sweep/lqr_task.hpp"
 #include "sweep/table_study_task.hpp"
@@ -13,7 +14,8 @@ namespace ignd {
 namespace {
 
 const std::vector<const Task*>& tasks() {
-  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &table_study_task(), &tabular_task()};
+  static const std::vector<const Task*> all{&classification_task(), &frozen_lake_task(), &lqr_task(),
+                                            &table_study_task(), &tabular_task()};
   return all;
 }
 

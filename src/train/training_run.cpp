@@ -105,9 +105,9 @@ void TrainingRun::start_epoch() {
   Stream(options_.seed, fmt::format("order of epoch {}", epoch_)).shuffle(order_);
 }
 
-void TrainingRun::learn_some() {
+void TrainingRun::learn_some(std::uint64_t most) {
   const std::size_t width = task_.room();
-  const std::size_t count = std::min(at_a_time_, order_.size() - position_);
+  const std::size_t count = std::min<std::uint64_t>({at_a_time_, order_.size() - position_, most});
   samples_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     samples_.push_back(task_.sample(order_[position_ + i], std::span(room_).subspan(i * width, width)));
@@ -157,10 +157,10 @@ EpochReport TrainingRun::finish_epoch() {
 }
 
 std::optional<EpochReport> TrainingRun::learn_epoch(const std::atomic<bool>& stop,
-                                                    const std::function<void()>& progress) {
+                                                    const std::function<void()>& progress, std::uint64_t most_steps) {
   while (status_ == TrainingStatus::running && position_ < order_.size()) {
-    if (stop.load(std::memory_order_relaxed)) return std::nullopt;
-    learn_some();
+    if (stop.load(std::memory_order_relaxed) || steps() >= most_steps) return std::nullopt;
+    learn_some(most_steps - steps());
     progress();
   }
   if (status_ != TrainingStatus::running) return std::nullopt;

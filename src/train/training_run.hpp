@@ -61,9 +61,13 @@ class TrainingRun {
   std::uint64_t steps() const { return trainer_->steps(); }
   std::uint64_t total_steps() const { return options_.epochs * task_.split().train.size(); }
 
-  // Learns to the end of an epoch and reports on it, or until `stop` is set, and then reports nothing. Now and then
-  // `progress` is called.
-  std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress);
+  // Learns to the end of an epoch and reports on it, or until `stop` is set or so many steps have been taken in all,
+  // and then reports nothing. Now and then `progress` is called.
+  std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
+                                         std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max());
+
+  // The iterate as it is.
+  std::unique_ptr<Model<float>> last() const { return trainer_->snapshot(); }
 
   // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
   std::unique_ptr<Model<float>> kept() const;
@@ -76,7 +80,7 @@ class TrainingRun {
 
  private:
   void start_epoch();
-  void learn_some();
+  void learn_some(std::uint64_t most);
   EpochReport finish_epoch();
   void keep(const Model<float>& now);
   void check_same_run(const Checkpoint& checkpoint) const;

@@ -1,0 +1,313 @@
+#include "sweep/classification_task.hpp"
+
+#include "core/text.hpp"
+#include "data/catalogue.hpp"
+#include "data/tokenizer.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "ignd/network.hpp"
+#include "models/named_network.hpp"
+#include "sweep/step_cost.hpp"
+#include "train/image_task.hpp"
+#include "train/text_task.hpp"
+#include "train/training_run.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+using Kind = SettingKey::Kind;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* texts_name = "imdb";
+constexpr std::size_t cl100k_vocabulary = 100'277;
+
+// What is reserved of the samples to learn from, and of those without a test set of their own.
+constexpr double validation_share = 0.1;
+constexpr double test_share = 0.1;
+
+bool reads_texts(const Settings& settings) { return settings.word("data") == texts_name; }
+
+std::string network_of(const Settings& settings) {
+  const std::string& model = settings.word("model");
+  if (!model.empty()) return model;
+  return reads_texts(settings) ? "lstm:128x128" : "cnn:32,64,128/128,64";
+}
+
+// As a data set has them, before anything is left out.
+struct Sizes {
+  double train = 0, validation = 0, test = 0;
+};
+
+Sizes sizes_of(const Settings& settings) {
+  const double known = reads_texts(settings) ? 25'000 : settings.word("data") == "cats-vs-dogs" ? 25'000 : 3'000;
+  if (reads_texts(settings)) return {known * (1 - validation_share), known * validation_share, known};
+  return {known * (1 - validation_share - test_share), known * validation_share, known * test_share};
+}
+
+// Read once, by whoever comes first, and shared.
+template <class Set, class Read>
+std::shared_ptr<const Set> shared_set(const std::string& key, const Read& read) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Set>> sets;
+  const std::lock_guard lock(mutex);
+  auto& set = sets[key];
+  if (set == nullptr) set = std::make_shared<const Set>(read());
+  return set;
+}
+
+std::unique_ptr<LearningTask> whole_task(const Settings& settings, std::uint64_t seed) {
+  const ClassTaskOptions options{.validation = validation_share, .test = test_share, .seed = seed};
+  const std::string& data = settings.word("data");
+  if (reads_texts(settings)) {
+    const std::size_t length = settings.count("length");
+    auto texts = shared_set<TextSet>(fmt::format("{} {}", data, length), [&] {
+      return read_text_files(find_data(data), read_cl100k(find_data("cl100k-base")), length);
+    });
+    return std::make_unique<TextTask>(
+        std::move(texts),
+        TextTask::Reader{.length = length, .vocabulary = cl100k_vocabulary, .text_column = "", .target_column = ""},
+        options);
+  }
+  const std::size_t size = settings.count("size");
+  auto images = shared_set<ImageSet>(fmt::format("{} {}", data, size), [&] {
+    return ImageSet::open(find_data(data), {size, size});
+  });
+  return std::make_unique<ImageTask>(std::move(images), options);
+}
+
+void keep_first(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint64_t seed, const char* part) {
+  if (count == 0 || count >= rows.size()) return;
+  Stream(seed, part).shuffle(rows);
+  rows.resize(count);
+}
+
+// The whole data set, or as many samples of each part as the settings ask for.
+std::unique_ptr<LearningTask> task_of(const Settings& settings, std::uint64_t seed) {
+  auto task = whole_task(settings, seed);
+  Split split = task->split();
+  keep_first(split.train, settings.count("train"), seed, "some to learn from");
+  keep_first(split.validation, settings.count("validation"), seed, "some to choose by");
+  keep_first(split.test, settings.count("test"), seed, "some to be measured on");
+  return task->with_split(std::move(split));
+}
+
+RunOptions options_of(const RunConfig& config) {
+  RunOptions options;
+  options.model = network_of(config.settings);
+  options.optimizer = config.optimizer;
+  options.rate = config.rate;
+  options.schedule = config.settings.word("schedule");
+  options.epochs = config.settings.count("epochs");
+  options.patience = options.epochs;
+  options.keep_last = true;
+  options.seed = config.seed;
+  return options;
+}
+
+// A run with its curve, which can be interrupted and gone on with.
+class ClassificationRun {
+ public:
+  ClassificationRun(const RunConfig& config, const RunControl& control)
+      : control_(control),
+        task_(task_of(config.settings, config.seed)),
+        run_(*task_, options_of(config)),
+        points_(config.settings.count("points") * config.settings.count("epochs")) {
+    std::error_code ignored;
+    if (!control.unfinished().empty() && std::filesystem::exists(control.unfinished(), ignored)) restore();
+  }
+
+  RunResult run() {
+    if (result_.x.empty()) look(quality_on(task_->split().validation));
+    while (run_.status() == TrainingStatus::running) {
+      const std::uint64_t next = run_.total_steps() * result_.x.size() / points_;
+      const auto epoch = run_.learn_epoch(
+          control_.stop(), [&] { note_progress(); }, next);
+      if (control_.stop()) stop();
+      if (run_.status() == TrainingStatus::diverged) return failed(RunStatus::diverged);
+      if (run_.steps() < next) continue;
+      look(epoch ? epoch->validation : quality_on(task_->split().validation));
+    }
+    return finish();
+  }
+
+ private:
+  Quality quality_on(std::span<const std::uint32_t> rows) const {
+    const auto model = run_.last();
+    Trace<float> trace(*model);
+    return judge(*task_, rows, [&](const Input<float>& x) {
+      if (control_.stop()) stop();
+      return model->predict(x, trace);
+    });
+  }
+
+  // A point of the curve.
+  void look(const Quality& quality) {
+    validation_ = quality;
+    result_.x.push_back(static_cast<double>(run_.steps()) / static_cast<double>(task_->split().train.size()));
+    result_.y.push_back(quality.classification ? quality.classification->accuracy : 0);
+  }
+
+  void note_progress() {
+    control_.set_share(static_cast<double>(run_.steps()) / static_cast<double>(run_.total_steps()));
+    constexpr std::chrono::minutes pause(3);
+    if (Clock::now() - saved_ >= pause) save();
+  }
+
+  void save() const {
+    saved_ = Clock::now();
+    if (control_.unfinished().empty()) return;
+    Checkpoint checkpoint;
+    run_.save(checkpoint);
+    checkpoint.set("curve.points", std::uint64_t{result_.x.size()});
+    checkpoint.set("curve.x", std::span<const double>(result_.x));
+    checkpoint.set("curve.y", std::span<const double>(result_.y));
+    checkpoint.write(control_.unfinished());
+  }
+
+  void restore() {
+    const Checkpoint checkpoint = Checkpoint::read(control_.unfinished());
+    run_.restore(checkpoint);
+    const std::size_t points = checkpoint.number("curve.points");
+    result_.x = checkpoint.array<double>("curve.x", points);
+    result_.y = checkpoint.array<double>("curve.y", points);
+    control_.set_share(static_cast<double>(run_.steps()) / static_cast<double>(run_.total_steps()));
+  }
+
+  [[noreturn]] void stop() const {
+    save();
+    throw RunStopped();
+  }
+
+  RunResult failed(RunStatus status) {
+    result_.status = status;
+    result_.failed_at = run_.steps();
+    return std::move(result_);
+  }
+
+  RunResult finish() {
+    if (!validation_.classification) validation_ = quality_on(task_->split().validation);
+    constexpr double same = 1e-6;  // of the deviation of two classes
+    if (!validation_.classification) return failed(RunStatus::diverged);
+    if (validation_.deviation < same * 0.5) return failed(RunStatus::collapsed);
+    result_.validation = validation_.classification->accuracy;
+    const Quality test = quality_on(task_->split().test);
+    if (!test.classification) return failed(RunStatus::diverged);
+    result_.score = test.classification->accuracy;
+    result_.extras = {{"log-loss", test.classification->log_loss}, {"validation", *result_.validation}};
+    return std::move(result_);
+  }
+
+  const RunControl& control_;
+  std::unique_ptr<LearningTask> task_;
+  TrainingRun run_;
+  std::uint64_t points_;
+  RunResult result_;
+  Quality validation_;  // at the last point
+  mutable Clock::time_point saved_ = Clock::now();
+};
+
+class ClassificationTask final : public Task {
+ public:
+  std::string name() const override { return "classification"; }
+  std::string meaning() const override {
+    return "A network that learns two classes of images or texts, one sample at a time, with the logistic loss. The "
+           "score is the accuracy on the test samples at the last iterate; the curve is that on the validation samples "
+           "over the epochs. IMDB keeps its own test set. Runs that are interrupted go on where they were.";
+  }
+  std::span<const SettingKey> keys() const override;
+  std::vector<Column> columns() const override {
+    return {{"log-loss", "mean logistic loss on the test samples"},
+            {"validation", "accuracy on the validation samples"}};
+  }
+  bool validates() const override { return true; }
+  std::vector<std::string> faults(const Settings& settings) const override;
+  std::string missing(const Settings& settings) const override;
+  double cost(const RunConfig& config) const override;
+  bool measures_cost() const override { return true; }
+  bool resumes() const override { return true; }
+  RunResult run(const RunConfig& config, const RunControl& control) const override {
+    return ClassificationRun(config, control).run();
+  }
+};
+
+std::span<const SettingKey> ClassificationTask::keys() const {
+  static const std::vector<SettingKey> keys{
+      {"data", Kind::word, texts_name, 0, 0, {texts_name, "cats-vs-dogs-3000", "cats-vs-dogs"}, "the data set"},
+      {"model",
+       Kind::word,
+       "",
+       0,
+       0,
+       {},
+       "the network, as `ignd train --model` takes it; if none is given the paper's: lstm:128x128 or "
+       "cnn:32,64,128/128,64"},
+      {"length", Kind::count, "256", 1, 100'000, {}, "tokens of a text that are read; what is longer is cut off"},
+      {"size", Kind::count, "224", 1, 4096, {}, "pixels that an image is high and wide"},
+      {"train", Kind::count, "0", 0, 1e9, {}, "samples to learn from; 0: all, less a tenth to choose by"},
+      {"validation", Kind::count, "0", 0, 1e9, {}, "samples to choose by; 0: all of that tenth"},
+      {"test", Kind::count, "0", 0, 1e9, {}, "samples to be measured on; 0: all"},
+      {"epochs", Kind::count, "1", 1, 1e6, {}, "passes over the samples, each in another order"},
+      {"schedule", Kind::word, "constant", 0, 0, {"constant", "cosine"}, "of the learning rate"},
+      {"points", Kind::count, "4", 1, 1000, {}, "points of the curve for each epoch"},
+  };
+  return keys;
+}
+
+Shape input_of(const Settings& settings) {
+  if (reads_texts(settings)) return Shape::tokens(settings.count("length"), cl100k_vocabulary);
+  return Shape::image(image_channels, settings.count("size"), settings.count("size"));
+}
+
+std::vector<std::string> ClassificationTask::faults(const Settings& settings) const {
+  try {
+    check_network(named_network(network_of(settings), input_of(settings)));
+    return {};
+  } catch (const InvalidArgument& fault) {
+    return {fault.what()};
+  }
+}
+
+std::string ClassificationTask::missing(const Settings& settings) const {
+  std::vector<std::string> needed{settings.word("data")};
+  if (reads_texts(settings)) needed.emplace_back("cl100k-base");
+  for (const std::string& name : needed) {
+    const DataSet& set = find_data_set(name);
+    const DataPlace place = look_for_data(set);
+    if (place.path.empty()) return absence_of(set, place);
+  }
+  return "";
+}
+
+double ClassificationTask::cost(const RunConfig& config) const {
+  const Settings& settings = config.settings;
+  const Shape input = input_of(settings);
+  const StepCost cost = measured_cost(named_network(network_of(settings), input), input, config.optimizer);
+  const Sizes whole = sizes_of(settings);
+  const auto used = [&](const char* part, double all) {
+    const auto asked = static_cast<double>(settings.count(part));
+    return asked == 0 ? all : std::min(asked, all);
+  };
+  const auto epochs = static_cast<double>(settings.count("epochs"));
+  const double looks = epochs * static_cast<double>(settings.count("points")) + 1;
+  return epochs * used("train", whole.train) * cost.step +
+         (looks * used("validation", whole.validation) + used("test", whole.test)) * cost.prediction;
+}
+
+}  // namespace
+
+const Task& classification_task() {
+  static const ClassificationTask task;
+  return task;
+}
+
+}  // namespace ignd

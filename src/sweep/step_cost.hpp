@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ignd/optimizer.hpp"
+#include "models/shape.hpp"
+
+#include <string>
+
+namespace ignd {
+
+// Seconds that a training step and a prediction take on this machine.
+struct StepCost {
+  double step = 0, prediction = 0;
+};
+
+// Of a model, as make_model takes it, that reads such samples. Measured once for each, on made-up ones, in about a
+// second.
+StepCost measured_cost(const std::string& model, const Shape& input, const Optimizer& optimizer);
+
+}  // namespace ignd

@@ -1,0 +1,43 @@
+#include "train/class_task.hpp"
+
+#include "core/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                     const ClassTaskOptions& options)
+    : options_(options) {
+  if (classes.size() != 2) {
+    throw InvalidArgument(fmt::format(
+        "there are {} classes{}, but two are needed", classes.size(),
+        classes.empty() ? "" : ": " + join(std::span(classes).first(std::min<std::size_t>(classes.size(), 5)), ", ")));
+  }
+  target_.name = "class";
+  target_.classes = classes;
+  target_.text = true;
+  loss_ = "logistic";
+  std::vector<std::uint32_t> known, test;
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    labels_.push_back(static_cast<std::uint8_t>(samples[i].label));
+    (samples[i].part == FilePart::test ? test : known).push_back(i);
+  }
+  const double test_share = test.empty() ? options.test : 0;
+  split_ = split_randomly(known.size(), {.validation = options.validation, .test = test_share}, options.seed);
+  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
+    for (std::uint32_t& row : *part) row = known[row];
+  }
+  if (!test.empty()) split_.test = std::move(test);
+}
+
+std::vector<std::pair<std::string, std::string>> ClassTask::options_used() const {
+  return {{"validation", format_number(options_.validation)},
+          {"test", format_number(options_.test)},
+          {"split-seed", std::to_string(options_.seed)}};
+}
+
+}  // namespace ignd

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "data/text_set.hpp"
+#include "train/class_task.hpp"
+
+#include <memory>
+#include <string>
+
+namespace ignd {
+
+// The kind of a model file.
+inline constexpr const char* text_model_kind = "text model";
+
+// Which of two classes a text is of. A network reads at most so many tokens of a vocabulary.
+class TextTask final : public ClassTask {
+ public:
+  struct Reader {
+    std::size_t length = 256;
+    std::size_t vocabulary = 0;
+    std::string text_column;  // of a table; empty: texts are files
+    std::string target_column;
+
+    void save(Checkpoint& checkpoint) const;
+    static Reader load(const Checkpoint& checkpoint);  // throws FileError
+  };
+
+  // Throws InvalidArgument.
+  TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const ClassTaskOptions& options);
+
+  std::unique_ptr<LearningTask> with_split(Split split) const override;
+  std::string model_spec(const std::string& text) const override;
+  std::size_t room() const override { return 0; }
+  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
+  std::uint64_t fingerprint() const override { return texts_->checksum(); }
+  void save_reader(Checkpoint& checkpoint) const override;
+
+ private:
+  std::shared_ptr<const TextSet> texts_;
+  Reader reader_;
+};
+
+}  // namespace ignd
