@@ -409,9 +409,8 @@ TEST(ImageLayers, GiveTheSameBitsAgain) {
 
 template <class T>
 void expect_same_without_in_delta(const Layer<T>& layer, const Problem<T>& problem) {
-  Runner<T> runner(layer);
-  const auto with = runner.run(problem);
-  const auto without = runner.run(problem, false);
+  const auto with = run(layer, problem);
+  const auto without = Runner<T>(layer).run(problem, false);
   EXPECT_TRUE(same_bits(with.out, without.out)) << layer.text();
   EXPECT_TRUE(same_bits(with.j, without.j)) << layer.text();
 }
