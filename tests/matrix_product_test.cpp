@@ -1,4 +1,4 @@
-#include "kernels/matrix_product.hpp"
+#include "models/matrix_product.hpp"
 
 #include "support.hpp"
 
@@ -26,7 +26,7 @@ TYPED_TEST(MatrixProduct, EqualsTheSumsWrittenOut) {
     const auto b = normal_vector<T>(stream, stride_b * ((second ? n : k) + 1));
     auto c = normal_vector<T>(stream, stride_c * (m + 1));
     const auto before = c;
-    kernels::multiply<T>(m, n, k, {a.data(), stride_a, first}, {b.data(), stride_b, second}, {c.data(), stride_c}, add);
+    multiply<T>(m, n, k, {a.data(), stride_a, first}, {b.data(), stride_b, second}, {c.data(), stride_c}, add);
     for (std::size_t r = 0; r < m; ++r) {
       for (std::size_t s = 0; s < stride_c; ++s) {
         double expected = s >= n || add ? before[r * stride_c + s] : 0;

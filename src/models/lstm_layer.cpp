@@ -1,7 +1,7 @@
 #include "core/text.hpp"
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/matrix_product.hpp"
+#include "models/matrix_product.hpp"
 #include "models/sequence_layers.hpp"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class LstmLayer final : public Layer<T> {
       std::copy_n(biases, columns_, pass.gates.data() + step * columns_);
     }
     // What the inputs add to the gates of all steps, at once.
-    kernels::multiply<T>(steps, columns_, inputs_, {pass.read.data(), rows_}, {w.data(), columns_},
+    multiply<T>(steps, columns_, inputs_, {pass.read.data(), rows_}, {w.data(), columns_},
                          {pass.gates.data(), columns_}, true);
     const T* recurrent = w.data() + inputs_ * columns_;
     for (std::size_t step = 0; step < steps; ++step) {
@@ -133,10 +133,10 @@ class LstmLayer final : public Layer<T> {
       kernel.lstm_backward(at_gates, pass.c.data() + step * units_, pass.tanh_c.data() + step * units_, pass.dh.data(),
                            units_, pass.dc.data());
     }
-    kernels::multiply<T>(rows_, columns_, steps, {pass.read.data(), rows_, true}, {pass.gates.data(), columns_},
+    multiply<T>(rows_, columns_, steps, {pass.read.data(), rows_, true}, {pass.gates.data(), columns_},
                          {pass.j.data(), columns_});
     if (pass.in_delta == nullptr) return;
-    kernels::multiply<T>(steps, inputs_, columns_, {pass.gates.data(), columns_}, {w.data(), columns_, true},
+    multiply<T>(steps, inputs_, columns_, {pass.gates.data(), columns_}, {w.data(), columns_, true},
                          {pass.in_delta, inputs_});
   }
 

@@ -1,7 +1,7 @@
 #include "ignd/error.hpp"
 #include "models/image_group.hpp"
 #include "models/onednn_program.hpp"
-#include "kernels/openmp_threads.hpp"
+#include "models/openmp_threads.hpp"
 
 #include <algorithm>
 #include <bit>

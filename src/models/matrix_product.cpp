@@ -1,14 +1,14 @@
-#include "kernels/matrix_product.hpp"
+#include "models/matrix_product.hpp"
 
 #include "ignd/error.hpp"
-#include "kernels/openmp_threads.hpp"
+#include "models/openmp_threads.hpp"
 
 #include <algorithm>
 
 #include <dnnl.h>
 #include <fmt/format.h>
 
-namespace ignd::kernels {
+namespace ignd {
 
 template <>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const float> a, Matrix<const float> b,
@@ -45,4 +45,4 @@ void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<c
   }
 }
 
-}  // namespace ignd::kernels
+}  // namespace ignd

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace ignd::kernels {
+namespace ignd {
 
 // A matrix stored row by row, so many numbers from one row to the next, or the transpose of one.
 template <class T>
@@ -18,4 +18,4 @@ template <class T>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add = false);
 
-}  // namespace ignd::kernels
+}  // namespace ignd
