@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ std::string named_network(std::string_view text, const Shape& input) {
     layers = rest;
     if (rest.starts_with("threads ") && rest.find(';') != std::string_view::npos) {
       threads = fmt::format("{}; ", rest.substr(0, rest.find(';')));
-      layers = rest.substr(rest.find(';') + 1);
+      layers = rest.substr(std::min(rest.find_first_not_of(' ', rest.find(';') + 1), rest.size()));
     }
   } else {
     throw InvalidArgument(

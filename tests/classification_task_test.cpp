@@ -1,0 +1,134 @@
+#include "sweep/classification_task.hpp"
+
+#include "environment.hpp"
+#include "ignd/error.hpp"
+#include "scratch_folder.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace ignd::testing {
+namespace {
+
+Settings settings_with(const std::map<std::string, std::string>& changes) {
+  std::map<std::string, std::string> values;
+  for (const SettingKey& key : classification_task().keys()) values[key.name] = key.otherwise;
+  for (const auto& [name, value] : changes) values[name] = value;
+  return Settings(values);
+}
+
+// A few photographs, very small.
+Settings small_settings() {
+  return settings_with({{"data", "cats-vs-dogs-3000"},
+                        {"model", "cnn:4,6/8"},
+                        {"size", "16"},
+                        {"train", "240"},
+                        {"validation", "60"},
+                        {"test", "50"},
+                        {"epochs", "2"},
+                        {"points", "3"}});
+}
+
+RunConfig config_with(const Settings& settings, double rate = 1e-3, std::uint64_t seed = 4) {
+  return {"classification", settings, find_optimizer("adam-ignd"), rate, seed};
+}
+
+TEST(ClassificationTask, DefaultsAreThePapersNetworks) {
+  EXPECT_TRUE(classification_task().faults(settings_with({})).empty());
+  EXPECT_TRUE(classification_task().faults(settings_with({{"data", "cats-vs-dogs"}})).empty());
+  EXPECT_TRUE(classification_task().resumes());
+  EXPECT_TRUE(classification_task().measures_cost());
+}
+
+TEST(ClassificationTask, NetworksThatDoNotFitAreFaults) {
+  for (const auto& [data, model] : std::map<std::string, std::string>{
+           {"imdb", "cnn:3/4"}, {"cats-vs-dogs", "lstm:4x4"}, {"cats-vs-dogs-3000", "network:dense 1"}}) {
+    EXPECT_EQ(classification_task().faults(settings_with({{"data", data}, {"model", model}})).size(), 1U) << model;
+  }
+  EXPECT_EQ(classification_task().faults(settings_with({{"data", "cats-vs-dogs"}, {"size", "4"}})).size(), 1U)
+      << "three poolings leave nothing of four pixels";
+}
+
+TEST(ClassificationTask, CostGrowsWithTheWork) {
+  Settings more =
+      settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "20"}});
+  Settings less = settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "2"}});
+  EXPECT_GT(classification_task().cost(config_with(less)), 0);
+  EXPECT_GT(classification_task().cost(config_with(more)), 5 * classification_task().cost(config_with(less)));
+}
+
+class Photographs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string lacking = classification_task().missing(small_settings());
+    if (!lacking.empty()) GTEST_SKIP() << lacking;
+  }
+
+  ScratchFolder folder_;
+  Variable cache_{"XDG_CACHE_HOME", (folder_ / "cache").string()};
+};
+
+TEST_F(Photographs, ARunHasACurveAndScores) {
+  const std::atomic<bool> never = false;
+  const RunResult result = classification_task().run(config_with(small_settings()), never);
+  EXPECT_EQ(result.status, RunStatus::finished);
+  ASSERT_EQ(result.x.size(), 7U);
+  for (std::size_t k = 0; k < 7; ++k) EXPECT_NEAR(result.x[k], static_cast<double>(k) / 3, 1e-9);
+  EXPECT_EQ(result.y.back(), result.validation);
+  EXPECT_TRUE(result.score && *result.score >= 0 && *result.score <= 1);
+  EXPECT_EQ(result, classification_task().run(config_with(small_settings()), never)) << "a run is a pure function";
+}
+
+TEST_F(Photographs, ARunThatIsStoppedAgainAndAgainEndsTheSame) {
+  const std::atomic<bool> never = false;
+  const RunConfig config = config_with(small_settings());
+  const RunResult whole = classification_task().run(config, never);
+  const std::filesystem::path file = folder_ / "unfinished.ignd";
+  int stops = 0;
+  for (;;) {
+    // Stopped a little further each time.
+    std::atomic<bool> stop = false;
+    std::atomic<double> share = 0;
+    const double until = 0.07 * ++stops;
+    std::jthread watch([&](const std::stop_token& ended) {
+      while (!ended.stop_requested() && share < until) std::this_thread::yield();
+      stop = true;
+    });
+    try {
+      const RunResult resumed = classification_task().run(config, RunControl(stop, file, &share));
+      EXPECT_EQ(resumed, whole) << "after " << stops << " stops";
+      break;
+    } catch (const RunStopped&) {
+      ASSERT_TRUE(std::filesystem::exists(file));
+    }
+    ASSERT_LT(stops, 100);
+  }
+  EXPECT_GT(stops, 3);
+}
+
+TEST_F(Photographs, AFileOfAnotherRunIsRefused) {
+  const std::filesystem::path file = folder_ / "unfinished.ignd";
+  std::atomic<bool> stop = true;
+  EXPECT_THROW(classification_task().run(config_with(small_settings()), RunControl(stop, file, nullptr)), RunStopped);
+  stop = false;
+  EXPECT_THROW(classification_task().run(config_with(small_settings(), 1e-3, 5), RunControl(stop, file, nullptr)),
+               FileError);
+}
+
+TEST_F(Photographs, ARateThatIsFarTooLargeDiverges) {
+  const std::atomic<bool> never = false;
+  RunConfig config = config_with(small_settings(), 1e9);
+  config.optimizer = find_optimizer("sgd");
+  const RunResult result = classification_task().run(config, never);
+  EXPECT_EQ(result.status, RunStatus::diverged);
+  EXPECT_GT(result.failed_at, 0U);
+  EXPECT_FALSE(result.score.has_value());
+}
+
+}  // namespace
+}  // namespace ignd::testing
