@@ -33,8 +33,8 @@ TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& to
   visit_class_files(source, listed, [&](std::size_t file, std::string_view content) {
     ids.clear();
     tokenizer.encode(content, ids, scratch);
-    ids.resize(std::min(ids.size(), most_tokens));
-    tokens[file] = ids;
+    const auto kept = std::span(ids).last(std::min(ids.size(), most_tokens));
+    tokens[file].assign(kept.begin(), kept.end());
   });
   TextSet set(listed.classes);
   for (std::size_t i = 0; i < listed.files.size(); ++i) {

@@ -12,7 +12,7 @@ namespace ignd {
 
 class Tokenizer;
 
-// Texts as tokens, each of a class. Of a long text only the beginning is kept.
+// Texts as tokens, each of a class. Of a long text only the end is kept, which a recurrent network reads last.
 class TextSet {
  public:
   explicit TextSet(std::vector<std::string> classes) : classes_(std::move(classes)) {}
@@ -42,7 +42,7 @@ class TextSet {
   std::vector<std::uint32_t> tokens_;
 };
 
-// The texts of a folder or an archive with a folder for each class, in the order of their names; of each at most
+// The texts of a folder or an archive with a folder for each class, in the order of their names; of each the last
 // `most_tokens`. Throws FileError.
 TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens);
 

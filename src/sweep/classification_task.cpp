@@ -251,7 +251,7 @@ std::span<const SettingKey> ClassificationTask::keys() const {
        {},
        "the network, as `ignd train --model` takes it; if none is given the paper's: lstm:128x128 or "
        "cnn:32,64,128/128,64"},
-      {"length", Kind::count, "256", 1, 100'000, {}, "tokens of a text that are read; what is longer is cut off"},
+      {"length", Kind::count, "256", 1, 100'000, {}, "tokens of a text that are read: the last ones"},
       {"size", Kind::count, "224", 1, 4096, {}, "pixels that an image is high and wide"},
       {"train", Kind::count, "0", 0, 1e9, {}, "samples to learn from; 0: all, less a tenth to choose by"},
       {"validation", Kind::count, "0", 0, 1e9, {}, "samples to choose by; 0: all of that tenth"},

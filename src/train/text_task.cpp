@@ -48,7 +48,7 @@ std::string TextTask::model_spec(const std::string& text) const {
 
 Sample<float> TextTask::sample(std::uint32_t row, std::span<float> /*room*/) const {
   const auto tokens = texts_->tokens(row);
-  return {.x = {.values = {}, .index = tokens.first(std::min(tokens.size(), reader_.length))},
+  return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))},
           .y = target_in_units(row)};
 }
 

@@ -11,7 +11,7 @@ namespace ignd {
 // The kind of a model file.
 inline constexpr const char* text_model_kind = "text model";
 
-// Which of two classes a text is of. A network reads at most so many tokens of a vocabulary.
+// Which of two classes a text is of. A network reads so many tokens of a vocabulary, the last ones of a longer text.
 class TextTask final : public ClassTask {
  public:
   struct Reader {
