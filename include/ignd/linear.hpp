@@ -39,7 +39,7 @@ class HashedLinear final : public Model<T> {
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
 
  private:
-  void select_rows(const Input<T>& x, Trace<T>& trace) const;
+  void copy_rows(const Input<T>& x, bool in_order, Trace<T>& trace) const;
   void sort_rows(const Input<T>& x, Trace<T>& trace) const;
 
   unsigned bits_;

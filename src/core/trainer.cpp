@@ -18,7 +18,11 @@
 namespace ignd {
 namespace {
 
-bool all_finite(const LossAt& l) { return std::isfinite(l.value) && std::isfinite(l.d1) && std::isfinite(l.d2); }
+// One question for all of them: x - x is zero for a finite number and NaN for any other.
+template <class... Numbers>
+bool all_finite(Numbers... numbers) {
+  return (... + (numbers - numbers)) == 0;
+}
 
 // Runs `make` and keeps what it complains about, so that all faults of the options come in one message.
 template <class Make>
@@ -49,6 +53,10 @@ auto input_blocks(const Sensitivity<T>& j) {
   throw InvalidArgument(
       fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; lower one of them",
                   step, rate, l2));
+}
+
+[[noreturn]] void refuse_weight(double weight) {
+  throw BadSample(fmt::format("the sample's weight is {}, but must be between 0 and {}", weight, largest_weight));
 }
 
 }  // namespace
@@ -136,10 +144,7 @@ template <class T>
 void Trainer<T>::check(const Sample<T>& sample) const {
   model_.check(sample.x);
   options_.loss->check_target(sample.y);
-  if (!(sample.weight >= 0 && sample.weight <= largest_weight)) {
-    throw BadSample(
-        fmt::format("the sample's weight is {}, but must be between 0 and {}", sample.weight, largest_weight));
-  }
+  if (!(sample.weight >= 0 && sample.weight <= largest_weight)) refuse_weight(sample.weight);
 }
 
 // Asked only where something has gone wrong: an input that is not finite leaves no sensitivity finite.
@@ -196,15 +201,15 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
                   .minimum = uses_minimum_ ? loss.minimum(sample.y) : 0,
                   .curvature_floor = curvature_floor_,
                   .l2 = options_.l2};
-  const StepStatus status = descend(sample, input, info);
-  info.loss = input.loss;  // only now: a copy right away would have to wait for the numbers to reach the cache
-  return status;
+  // Number by number: one load of several that were just stored waits until they have reached the cache.
+  info.loss = {input.loss.value, input.loss.d1, input.loss.d2};
+  return descend(sample, input, info);
 }
 
 template <class T>
 StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepInfo& info) {
   const Loss& loss = *options_.loss;
-  if (!all_finite(input.loss)) return StepStatus::loss_not_finite;
+  if (!all_finite(input.loss.value, input.loss.d1, input.loss.d2)) return StepStatus::loss_not_finite;
   if (input.loss.d2 < 0) refuse_curvature(loss, input.loss.d2, sample.y, info.prediction);
   if (sample.weight == 0) return StepStatus::zero_weight;
 
@@ -216,10 +221,10 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
 
   const WeightedStep step = weighted_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
   info.coefficient = step.coefficient;
-  const bool usable = std::isfinite(static_cast<T>(step.coefficient)) && std::isfinite(static_cast<T>(step.decay)) &&
-                      std::isfinite(static_cast<T>(info.rate)) &&
-                      std::isfinite(static_cast<T>(info.rate * step.coefficient));
-  if (!usable) return StepStatus::coefficient_not_finite;
+  if (!all_finite(static_cast<T>(step.coefficient), static_cast<T>(step.decay), static_cast<T>(info.rate),
+                  static_cast<T>(info.rate * step.coefficient))) {
+    return StepStatus::coefficient_not_finite;
+  }
   const std::uint64_t t = steps_ + 1;
   if (info.rate * step.decay >= 1) refuse_shrinking(t, info.rate, options_.l2);
 

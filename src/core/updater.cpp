@@ -156,13 +156,6 @@ void Updater<T>::mark_waiting(Sensitivity<T>& j) const {
 }
 
 template <class T>
-void Updater<T>::begin(std::span<T> w, std::uint64_t t) {
-  w_ = w;
-  t_ = t;
-  reads_.clear();
-}
-
-template <class T>
 void Updater<T>::about_to_read(std::size_t table, std::span<const std::uint32_t> rows) {
   reads_.push_back({table, rows});
   for (const std::uint32_t row : rows) catch_up(tables_[table], row);
@@ -176,11 +169,11 @@ void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
   }
 }
 
+// Averages, and notes which rows are up to date.
 template <class T>
-double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step) {
-  const double h = options_.transform->apply(w_, state_, j, direction, step);
+void Updater<T>::follow_up(const Step& step) {
   if (!average_.empty()) average_all(step.t);
-  if (!waits_) return h;
+  if (!waits_) return;
   log_shrink_ += std::log1p(-step.alpha * step.decay);
   for (const Read& read : reads_) {
     Rows& rows = tables_[read.table];
@@ -189,7 +182,6 @@ double Updater<T>::finish(const Sensitivity<T>& j, const Sensitivity<T>& directi
       if (!rows.log_shrink.empty()) rows.log_shrink[row] = log_shrink_;
     }
   }
-  return h;
 }
 
 template <class T>

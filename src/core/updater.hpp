@@ -44,9 +44,17 @@ class Updater final : public RowReader {
 
   // A step consists of begin, the model's forward pass (which announces the rows it reads) and, unless the step is
   // called off, finish: weights as after step t, then step t + 1. Returns h.
-  void begin(std::span<T> w, std::uint64_t t);
+  void begin(std::span<T> w, std::uint64_t t) {
+    w_ = w;
+    t_ = t;
+    reads_.clear();
+  }
   void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) override;
-  double finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step);
+  double finish(const Sensitivity<T>& j, const Sensitivity<T>& direction, const Step& step) {
+    const double h = options_.transform->apply(w_, state_, j, direction, step);
+    if (waits_ || !average_.empty()) follow_up(step);
+    return h;
+  }
 
   // Gives all rows the values a dense run has after step t.
   void catch_up_all(std::span<T> w, std::uint64_t t);
@@ -80,6 +88,7 @@ class Updater final : public RowReader {
   void catch_up(Rows& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);
   void average_all(std::uint64_t t);
+  void follow_up(const Step& step);
 
   Options options_;
   TransformState<T> state_;

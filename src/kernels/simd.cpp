@@ -151,13 +151,13 @@ DotAndSquares gather_dot(const T* w, const std::uint32_t* index, const T* x, std
   const hn::CappedTag<double, 4> d;
   // Two of each, so that an addition need not wait for the one before.
   auto dot0 = hn::Zero(d), dot1 = hn::Zero(d), squares0 = hn::Zero(d), squares1 = hn::Zero(d);
-  std::size_t k = 0;
-  for (; k + 8 <= n; k += 8) {
+  const std::size_t whole = n - n % 8;
+  for (std::size_t k = 0; k < whole; k += 8) {
     add_four(d, w, index + k, x + k, dot0, squares0);
     add_four(d, w, index + k + 4, x + k + 4, dot1, squares1);
   }
   DotAndSquares sums{sum_of_lanes(d, hn::Add(dot0, dot1)), sum_of_lanes(d, hn::Add(squares0, squares1))};
-  for (; k < n; ++k) {
+  for (std::size_t k = whole; k < n; ++k) {
     const auto input = static_cast<double>(x[k]);
     sums.dot += static_cast<double>(w[index[k]]) * input;
     sums.squares += input * input;
@@ -333,6 +333,7 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
   });
 }
 
+// One by one: bringing several together to add to them at once takes more work than it saves.
 template <class T>
 void lstm_forward(T* gates, const T* c_before, std::size_t n, T* c, T* tanh_c, T* h) {
   for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
@@ -370,14 +371,11 @@ void lstm_backward(T* gates, const T* c_before, const T* tanh_c, const T* dh, st
 
 template <class T>
 void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
-  using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
-  std::size_t k = 0;
-  for (; k + 4 <= n; k += 4) {
-    T &a = w[index[k]], &b = w[index[k + 1]], &c = w[index[k + 2]], &d = w[index[k + 3]];
-    const Four sum = Four{a, b, c, d} + factor * Four{x[k], x[k + 1], x[k + 2], x[k + 3]};
-    a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+  const std::size_t whole = n - n % 8;
+  for (std::size_t k = 0; k < whole; k += 8) {
+    unrolled<8>([&](auto i) HWY_ATTR { w[index[k + i]] += factor * x[k + i]; });
   }
-  for (; k < n; ++k) w[index[k]] += factor * x[k];
+  for (std::size_t k = whole; k < n; ++k) w[index[k]] += factor * x[k];
 }
 
 template <class T>

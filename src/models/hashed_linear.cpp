@@ -10,16 +10,26 @@
 namespace ignd {
 namespace {
 
-std::size_t table_size(unsigned bits) {
+unsigned checked(unsigned bits) {
   if (bits < 1 || bits > 31) throw InvalidArgument(fmt::format("a hashed model has 1 to 31 bits, not {}", bits));
-  return std::size_t{1} << bits;
+  return bits;
+}
+
+std::uint32_t table_size(unsigned bits) { return std::uint32_t{1} << bits; }
+
+// For whatever a sample of n features needs.
+template <class T>
+[[gnu::noinline]] void reserve_room(std::size_t n, Trace<T>& trace) {
+  trace.order.reserve(n);
+  trace.index.reserve(n + 1);
+  trace.scratch.reserve(n + 1);
 }
 
 }  // namespace
 
 template <class T>
 HashedLinear<T>::HashedLinear(unsigned bits, bool bias)
-    : Model<T>(table_size(bits) + (bias ? 1 : 0)), bits_(bits), bias_(bias) {}
+    : Model<T>(std::size_t{table_size(checked(bits))} + (bias ? 1 : 0)), bits_(bits), bias_(bias) {}
 
 template <class T>
 std::string HashedLinear<T>::spec() const {
@@ -45,24 +55,10 @@ void HashedLinear<T>::prepare(Trace<T>& trace) const {
   trace.j = {Rows<T>{0, 1, {}, {}, true}};
 }
 
-// The rows that x reads, each once and in order, and their values: x itself where nothing is to be done, and otherwise
-// a copy in the trace. The bias is the row behind all others, with the value 1.
+// Writes the rows that x reads to the trace, each once and in order, and their values. The bias is the row behind all
+// others, with the value 1.
 template <class T>
-void HashedLinear<T>::select_rows(const Input<T>& x, Trace<T>& trace) const {
-  const auto size = static_cast<std::uint32_t>(table_size(bits_));
-  const std::size_t n = x.index.size();
-  auto& rows = std::get<Rows<T>>(trace.j[0]);
-  if (trace.order.capacity() < n) {  // room for whatever a sample of this length needs
-    trace.order.reserve(n);
-    trace.index.reserve(n + 1);
-    trace.scratch.reserve(n + 1);
-  }
-  const bool in_order = kernels::table<T>().increasing_below(x.index.data(), n, size);
-  if (in_order && !bias_) {
-    rows.index = x.index;
-    rows.rows = x.values;
-    return;
-  }
+void HashedLinear<T>::copy_rows(const Input<T>& x, bool in_order, Trace<T>& trace) const {
   if (in_order) {
     trace.index.assign(x.index.begin(), x.index.end());
     trace.scratch.assign(x.values.begin(), x.values.end());
@@ -70,17 +66,15 @@ void HashedLinear<T>::select_rows(const Input<T>& x, Trace<T>& trace) const {
     sort_rows(x, trace);
   }
   if (bias_) {
-    trace.index.push_back(size);
+    trace.index.push_back(table_size(bits_));
     trace.scratch.push_back(T{1});
   }
-  rows.index = trace.index;
-  rows.rows = trace.scratch;
 }
 
 // By weight, and by place in the sample among equals: the sums have one order whatever the sort does.
 template <class T>
 void HashedLinear<T>::sort_rows(const Input<T>& x, Trace<T>& trace) const {
-  const std::size_t mask = table_size(bits_) - 1;
+  const std::uint32_t mask = table_size(bits_) - 1;
   trace.order.resize(x.index.size());
   for (std::size_t k = 0; k < x.index.size(); ++k) trace.order[k] = std::uint64_t{x.index[k] & mask} << 32 | k;
   std::sort(trace.order.begin(), trace.order.end());
@@ -100,11 +94,22 @@ void HashedLinear<T>::sort_rows(const Input<T>& x, Trace<T>& trace) const {
 
 template <class T>
 double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
-  select_rows(x, trace);
-  const auto& rows = std::get<Rows<T>>(trace.j[0]);
-  trace.about_to_read(0, rows.index);
-  const auto sums =
-      kernels::table<T>().gather_dot(this->parameters().data(), rows.index.data(), rows.rows.data(), rows.index.size());
+  const auto& kernel = kernels::table<T>();
+  const std::size_t n = x.index.size();
+  if (trace.order.capacity() < n) reserve_room(n, trace);
+  const bool in_order = kernel.increasing_below(x.index.data(), n, table_size(bits_));
+  auto index = x.index;
+  auto values = x.values;
+  if (!in_order || bias_) {
+    copy_rows(x, in_order, trace);
+    index = trace.index;
+    values = trace.scratch;
+  }
+  auto& rows = std::get<Rows<T>>(trace.j[0]);
+  rows.index = index;
+  rows.rows = values;
+  trace.about_to_read(0, index);
+  const auto sums = kernel.gather_dot(this->parameters().data(), index.data(), values.data(), index.size());
   trace.squared_norm = sums.squares;
   return sums.dot;
 }
