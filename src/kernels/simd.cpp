@@ -333,7 +333,6 @@ void tanh_backward(const T* a, T* delta, std::size_t n) {
   });
 }
 
-// One by one: bringing several together to add to them at once takes more work than it saves.
 template <class T>
 void lstm_forward(T* gates, const T* c_before, std::size_t n, T* c, T* tanh_c, T* h) {
   for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
@@ -369,6 +368,7 @@ void lstm_backward(T* gates, const T* c_before, const T* tanh_c, const T* dh, st
   });
 }
 
+// One by one: bringing several together to add to them at once takes more work than it saves.
 template <class T>
 void scatter_add(T* w, const std::uint32_t* index, const T* x, std::size_t n, T factor) {
   const std::size_t whole = n - n % 8;
