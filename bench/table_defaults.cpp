@@ -4,6 +4,7 @@
 //   build/release/bin/table_defaults [FOLDER for the data sets]
 #include "ignd/ignd.hpp"
 #include "train/race.hpp"
+#include "train/table_task.hpp"
 
 #include <algorithm>
 #include <array>

@@ -332,8 +332,7 @@ class Training {
     const auto model = run.kept();
     Trace<float> trace(*model);
     std::vector<Predictor> predictors = fit_baselines(task_);
-    predictors.insert(predictors.begin(),
-                      {"model", [&](const Input<float>& x) { return model->predict(x, trace); }});
+    predictors.insert(predictors.begin(), {"model", [&](const Input<float>& x) { return model->predict(x, trace); }});
     std::vector<std::string> parts;
     std::vector<Judged> judged;
     judged.reserve(predictors.size());

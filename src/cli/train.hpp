@@ -1,8 +1,8 @@
 #pragma once
 
 #include "data/data_file.hpp"
-#include "train/training_run.hpp"
 #include "train/table_task.hpp"
+#include "train/training_run.hpp"
 
 #include <cstdint>
 #include <string>

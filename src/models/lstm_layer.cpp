@@ -100,7 +100,7 @@ class LstmLayer final : public Layer<T> {
     }
     // What the inputs add to the gates of all steps, at once.
     multiply<T>(steps, columns_, inputs_, {pass.read.data(), rows_}, {w.data(), columns_},
-                         {pass.gates.data(), columns_}, true);
+                {pass.gates.data(), columns_}, true);
     const T* recurrent = w.data() + inputs_ * columns_;
     for (std::size_t step = 0; step < steps; ++step) {
       T* sums = pass.gates.data() + step * columns_;
@@ -134,10 +134,10 @@ class LstmLayer final : public Layer<T> {
                            units_, pass.dc.data());
     }
     multiply<T>(rows_, columns_, steps, {pass.read.data(), rows_, true}, {pass.gates.data(), columns_},
-                         {pass.j.data(), columns_});
+                {pass.j.data(), columns_});
     if (pass.in_delta == nullptr) return;
     multiply<T>(steps, inputs_, columns_, {pass.gates.data(), columns_}, {w.data(), columns_, true},
-                         {pass.in_delta, inputs_});
+                {pass.in_delta, inputs_});
   }
 
  private:

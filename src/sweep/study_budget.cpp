@@ -50,9 +50,8 @@ RowCosts measure_rows(const TableTask& part, const RunOptions& options) {
   const double learning = seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(run.steps(), 1));
   const auto model = run.kept();
   Trace<float> trace(*model);
-  const double predicting = seconds_of([&] {
-    judge(part, part.split().test, [&](const Input<float>& x) { return model->predict(x, trace); });
-  });
+  const double predicting = seconds_of(
+      [&] { judge(part, part.split().test, [&](const Input<float>& x) { return model->predict(x, trace); }); });
   return {learning, predicting / static_cast<double>(part.split().test.size())};
 }
 
@@ -117,8 +116,8 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableTask& table, un
   constexpr std::size_t few = 2000;
   const Split& split = table.split();
   const TableTask part = table.with_rows({.train = thinned(split.train, some),
-                                           .validation = thinned(split.validation, 1),
-                                           .test = thinned(split.test, few)});
+                                          .validation = thinned(split.validation, 1),
+                                          .test = thinned(split.test, few)});
   StudyCosts costs;
   for (const std::string& name : study.optimizers) {
     RunOptions options = study.table.run;

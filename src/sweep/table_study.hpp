@@ -2,8 +2,8 @@
 
 #include "data/data_file.hpp"
 #include "sweep/task.hpp"
-#include "train/training_run.hpp"
 #include "train/table_task.hpp"
+#include "train/training_run.hpp"
 
 #include <string>
 #include <vector>
