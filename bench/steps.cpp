@@ -1,6 +1,8 @@
 // Takes so many steps and nothing else, for counting instructions:
 //   valgrind --tool=callgrind build/bench/bin/steps mlp ignd 20000
-// Two counts of steps give the cost of one: start-up cancels.
+// Two counts of steps give the cost of one: start-up cancels. `cnn` and `lstm` are the paper's networks, for perf:
+//   perf record build/bench/bin/steps lstm ignd 3000
+#include "cli/paper_networks.hpp"
 #include "ignd/ignd.hpp"
 
 #include <algorithm>
@@ -52,14 +54,44 @@ void train_hashed(const ignd::TrainerOptions& options, std::size_t steps) {
   }
 }
 
+void train_cnn(const ignd::TrainerOptions& options, std::size_t steps) {
+  ignd::Stream stream(1, "steps");
+  std::vector<std::vector<float>> images;
+  for (std::size_t i = 0; i < 8; ++i) images.push_back(ignd::cli::random_image(stream));
+  ignd::Network<float> model(ignd::cli::cnn_text);
+  ignd::Trainer<float> trainer(model, options);
+  for (std::size_t i = 0; i < steps; ++i) trainer.step({{images[i % images.size()]}, 1});
+}
+
+void train_lstm(const ignd::TrainerOptions& options, std::size_t steps) {
+  ignd::Stream stream(1, "steps");
+  std::vector<std::vector<std::uint32_t>> texts;
+  for (std::size_t i = 0; i < distinct; ++i) texts.push_back(ignd::cli::random_text(stream));
+  ignd::Network<float> model(ignd::cli::lstm_text);
+  ignd::Trainer<float> trainer(model, options);
+  for (std::size_t i = 0; i < steps; ++i) trainer.step({{.values = {}, .index = texts[i % texts.size()]}, 1});
+}
+
+using Train = void(const ignd::TrainerOptions& options, std::size_t steps);
+
+Train* find_training(const std::string& model) {
+  if (model == "mlp") return train_network;
+  if (model == "hashed") return train_hashed;
+  if (model == "cnn") return train_cnn;
+  if (model == "lstm") return train_lstm;
+  throw ignd::InvalidArgument("there is no model '" + model + "'; use mlp, hashed, cnn or lstm");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 4) throw ignd::InvalidArgument("usage: steps mlp|hashed OPTIMIZER STEPS");
+    if (argc != 4) throw ignd::InvalidArgument("usage: steps mlp|hashed|cnn|lstm OPTIMIZER STEPS");
+    const std::string model = argv[1];
+    const double rate = model == "cnn" || model == "lstm" ? ignd::cli::resting_rate : 1e-3;
     const ignd::TrainerOptions options{.optimizer = ignd::find_optimizer(argv[2]),
-                                       .schedule = ignd::Schedule::constant(1e-3)};
-    (std::string(argv[1]) == "mlp" ? train_network : train_hashed)(options, std::strtoul(argv[3], nullptr, 10));
+                                       .schedule = ignd::Schedule::constant(rate)};
+    find_training(model)(options, std::strtoul(argv[3], nullptr, 10));
     return 0;
   } catch (const std::exception& fault) {
     std::fprintf(stderr, "steps: %s\n", fault.what());

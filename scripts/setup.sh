@@ -44,6 +44,10 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
   fuzz_needs="
     clang-16           clang++-16
     libclang-rt-16-dev ../lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.fuzzer-$(uname -m).a"
+  libtorch_needs="
+    libbenchmark-dev   benchmark/benchmark.h
+    libtorch-dev       torch/csrc/api/include/torch/torch.h
+    libopenblas0-openmp ../lib/$(uname -m)-linux-gnu/openblas-openmp/libopenblas.so.0"
 }
 
 fail() {

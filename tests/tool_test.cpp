@@ -99,6 +99,21 @@ TEST(Bench, PrintsOneObjectPerLine) {
   }
 }
 
+TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
+  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
+  for (const char* part : {"\"threads\":1", "\"threads\":2"}) {
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
+  }
+}
+
+TEST(Bench, MeasuresTheTextNetwork) {
+  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "lstm:128x128 sgd"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("{\"model\":\"lstm:128x128\",\"optimizer\":\"sgd\"")) << outcome.out;
+}
+
 TEST(Bench, RefusesWhatItDoesNotKnow) {
   expect_usage_error({"bench", "--repeats", "0"});
   expect_usage_error({"bench", "--repeats", "many"});

@@ -1,5 +1,7 @@
 #include "cli/bench.hpp"
 
+#include "cli/bench_row.hpp"
+#include "cli/network_rows.hpp"
 #include "cli/output.hpp"
 #include "core/text.hpp"
 #include "ignd/ignd.hpp"
@@ -13,8 +15,10 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,8 +30,7 @@ namespace {
 constexpr std::size_t sample_count = 2048;
 constexpr std::size_t hash_bits = 18;
 constexpr std::size_t active_features = 40;
-constexpr double round_seconds = 4e-3;
-constexpr double warm_up_samples = 40'000;
+constexpr std::size_t array_bytes = std::size_t{128} << 20;  // more than the last cache of most machines
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -35,90 +38,19 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Something that can be done over and over and is timed round by round.
-struct Timed {
-  std::function<void()> pass;
-  double units_per_pass = 1;
-  std::size_t passes = 1;
-  std::vector<double> seconds_per_unit = {};
-
-  // Not measured: lets caches, branch predictors and Adam's corrections settle.
-  void warm_up(double units) {
-    for (double done = 0; done < units; done += units_per_pass) pass();
-  }
-
-  void round() {
-    const double start = seconds_of(CLOCK_MONOTONIC);
-    for (std::size_t i = 0; i < passes; ++i) pass();
-    const double elapsed = seconds_of(CLOCK_MONOTONIC) - start;
-    seconds_per_unit.push_back(elapsed / (units_per_pass * static_cast<double>(passes)));
-  }
-
-  // Enough passes for a round to take long beside the clock and short beside a time slice.
-  void calibrate() {
-    round();
-    const double one = seconds_per_unit.back() * units_per_pass;
-    passes = static_cast<std::size_t>(std::max(1.0, round_seconds / one));
-    seconds_per_unit.clear();
-  }
-
-  double typical() const { return median(seconds_per_unit); }
-
-  // Half the distance between the quartiles, relative to the median.
-  double spread() const {
-    std::vector<double> sorted = seconds_per_unit;
-    std::sort(sorted.begin(), sorted.end());
-    return (sorted[sorted.size() * 3 / 4] - sorted[sorted.size() / 4]) / 2 / typical();
-  }
-};
-
-// The work of one step, as if nothing were skipped.
-struct Work {
-  double multiply_adds = 0;
-  double weight_bytes = 0;
-  double roots = 0;  // weights of which a root is taken and divided by
-  double lines = 0;  // random cache lines of a hashed table
-};
-
-struct Row {
-  std::string model, optimizer, precision;
-  Work work;
-  Timed timed;
-  std::string label() const { return model + " " + optimizer + " " + precision; }
-};
-
 template <class T>
 const char* precision_name() {
   return sizeof(T) == sizeof(float) ? "float" : "double";
 }
 
-// Everything a training run needs, kept alive by the closure that is timed.
-template <class T>
-struct Run {
-  std::unique_ptr<Model<T>> model;
-  std::unique_ptr<Trainer<T>> trainer;
-
-  Run(const std::string& spec, const Optimizer& optimizer) : model(make_model<T>(spec)) {
-    // Small enough for every optimizer to stay where it is: it is the speed that is looked at.
-    const double rate = optimizer.rule == "gradient" || optimizer.transform != "plain" ? 1e-4 : 0.05;
-    trainer = std::make_unique<Trainer<T>>(
-        *model, TrainerOptions{.optimizer = optimizer, .schedule = Schedule::constant(rate)});
-  }
-
-  void require_health() const {
-    if (trainer->status() != StepStatus::learned) throw Error("a benchmark run ended early");
-  }
-};
+// Small enough for every optimizer to stay where it is: it is the speed that is looked at.
+double small_rate(const Optimizer& optimizer) {
+  return optimizer.rule == "gradient" || optimizer.transform != "plain" ? 1e-4 : 0.05;
+}
 
 template <class T>
 Timed time_dense(const std::string& spec, std::size_t features, const Optimizer& optimizer) {
-  auto run = std::make_shared<Run<T>>(spec, optimizer);
+  auto run = std::make_shared<Run<T>>(spec, optimizer, small_rate(optimizer));
   auto samples = std::make_shared<Samples<T>>(features);
   Stream stream(1, "bench");
   std::vector<T> x(features);
@@ -157,7 +89,8 @@ struct SparseData {
 };
 
 Timed time_hashed(const Optimizer& optimizer) {
-  auto run = std::make_shared<Run<float>>(fmt::format("hashed-linear:bits={},bias=0", hash_bits), optimizer);
+  auto run = std::make_shared<Run<float>>(fmt::format("hashed-linear:bits={},bias=0", hash_bits), optimizer,
+                                          small_rate(optimizer));
   auto data = std::make_shared<SparseData>();
   std::vector<Sample<float>> samples;
   for (std::size_t i = 0; i < sample_count; ++i) samples.push_back({(*data)[i], 1});
@@ -246,8 +179,9 @@ void add_network(std::vector<Row>& rows, const std::vector<std::size_t>& widths,
   const std::string spec = fmt::format("mlp:widths={}", fmt::join(widths, "x"));
   const std::string& transform = optimizer.transform;
   const bool roots = transform != "plain" && transform != "momentum" && transform != "nesterov";
-  rows.push_back({spec, optimizer_name, precision_name<T>(), dense_work(widths, sizeof(T), roots),
-                  time_dense<T>(spec, widths[0], optimizer)});
+  rows.push_back({spec, optimizer_name, precision_name<T>(), [=] {
+                    return Measured{dense_work(widths, sizeof(T), roots), time_dense<T>(spec, widths[0], optimizer)};
+                  }});
 }
 
 std::vector<Row> all_rows() {
@@ -261,17 +195,20 @@ std::vector<Row> all_rows() {
     add_network<float>(rows, wide, name, optimizer);
     const Work linear{
         .multiply_adds = 2 * 65, .weight_bytes = 65 * sizeof(float), .roots = optimizer.transform == "adam" ? 65.0 : 0};
-    rows.push_back(
-        {"linear:features=64", name, "float", linear, time_dense<float>("linear:features=64", 64, optimizer)});
+    rows.push_back({"linear:features=64", name, "float", [=] {
+                      return Measured{linear, time_dense<float>("linear:features=64", 64, optimizer)};
+                    }});
     const Work hashed{.roots = optimizer.transform == "adam" ? 41.0 : 0, .lines = active_features};
-    rows.push_back(
-        {fmt::format("hashed-linear:bits={},bias=0", hash_bits), name, "float", hashed, time_hashed(optimizer)});
+    rows.push_back({fmt::format("hashed-linear:bits={},bias=0", hash_bits), name, "float", [=] {
+                      return Measured{hashed, time_hashed(optimizer)};
+                    }});
   }
   for (const char* name : {"sgd", "ignd"}) {
     for (const auto& [map, weights] : {std::pair("4x4", 64.0), std::pair("8x8", 256.0)}) {
       const Work work{.multiply_adds = 2 * weights, .weight_bytes = weights * sizeof(double)};
-      rows.push_back(
-          {fmt::format("frozen-lake q {}", map), name, "double", work, time_q_updates(map, find_optimizer(name))});
+      rows.push_back({fmt::format("frozen-lake q {}", map), name, "double", [=, map = map] {
+                        return Measured{work, time_q_updates(map, find_optimizer(name))};
+                      }});
     }
   }
   for (const char* transform : {"momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamw"}) {
@@ -279,9 +216,13 @@ std::vector<Row> all_rows() {
   }
   for (const char* name : {"sgd", "nlms"}) {
     const Optimizer optimizer = find_optimizer(name);
-    rows.push_back({"lqr:uav", name, "double", control_work(uav_system()), time_control(uav_system(), optimizer)});
-    rows.push_back({"lqr:bdt", name, "double", control_work(bdt_system()), time_control(bdt_system(), optimizer)});
+    for (const auto& [model, system] : {std::pair("lqr:uav", uav_system()), std::pair("lqr:bdt", bdt_system())}) {
+      rows.push_back({model, name, "double", [=, system = system] {
+                        return Measured{control_work(system), time_control(system, optimizer)};
+                      }});
+    }
   }
+  std::ranges::move(network_rows(), std::back_inserter(rows));
   return rows;
 }
 
@@ -298,19 +239,81 @@ Peaks make_peaks() {
           {[] { kernels::roots_and_quotients<T>(rounds); }, kernels::roots_and_quotients<T>(rounds)}};
 }
 
-// The best round: a peak is what the machine can do, not what it does while disturbed.
-double best(const Timed& timed) {
-  return *std::min_element(timed.seconds_per_unit.begin(), timed.seconds_per_unit.end());
+// Both of two threads at once: they may share a processor. Long enough for the start of a thread not to count.
+Timed time_two_threads() {
+  constexpr std::size_t rounds = 200'000;
+  return {[] {
+            std::thread other([] { kernels::multiply_adds<float>(rounds); });
+            kernels::multiply_adds<float>(rounds);
+            other.join();
+          },
+          2 * kernels::multiply_adds<float>(rounds)};
 }
 
-double floor_us(const Work& work, const Peaks& peaks, const Timed& lines) {
-  return 1e6 * (work.multiply_adds * best(peaks.multiply_adds) + work.weight_bytes * best(peaks.stores) +
-                work.roots * best(peaks.roots) + work.lines * best(lines));
+struct AllPeaks {
+  Peaks in_float = make_peaks<float>();
+  Peaks in_double = make_peaks<double>();
+  Timed lines = time_lines();
+  Timed two_threads = time_two_threads();
+  std::shared_ptr<std::vector<float>> array = std::make_shared<std::vector<float>>(array_bytes / sizeof(float));
+  Timed reads = {[array = array] { kernels::read_bytes(*array); }, static_cast<double>(array_bytes)};
+  Timed updates = {[array = array] { kernels::updated_bytes(*array); }, static_cast<double>(array_bytes)};
+
+  std::vector<Timed*> all() {
+    return {&in_float.multiply_adds,
+            &in_float.stores,
+            &in_float.roots,
+            &in_double.multiply_adds,
+            &in_double.stores,
+            &in_double.roots,
+            &lines,
+            &two_threads,
+            &reads,
+            &updates};
+  }
+};
+
+// By the best rounds: a peak is what the machine can do, not what it does while disturbed.
+double floor_us(const Row& row, const AllPeaks& peaks) {
+  const Work& work = row.measured.work;
+  const Peaks& numbers = row.precision == "float" ? peaks.in_float : peaks.in_double;
+  const Timed& shared = row.threads == 2 ? peaks.two_threads : numbers.multiply_adds;
+  return 1e6 * (work.multiply_adds * numbers.multiply_adds.best() + work.shared_multiply_adds * shared.best() +
+                work.weight_bytes * numbers.stores.best() + work.memory_reads * peaks.reads.best() +
+                work.memory_updates * peaks.updates.best() + work.roots * numbers.roots.best() +
+                work.lines * peaks.lines.best());
 }
 
 void print_peaks(const Peaks& peaks, const char* precision) {
   fmt::print("peaks, {:6}: {:.1f} G multiply-adds/s, {:.1f} GB/s stored, {:.2f} G root-and-quotients/s\n", precision,
-             1e-9 / best(peaks.multiply_adds), 1e-9 / best(peaks.stores), 1e-9 / best(peaks.roots));
+             1e-9 / peaks.multiply_adds.best(), 1e-9 / peaks.stores.best(), 1e-9 / peaks.roots.best());
+}
+
+void print_head(const AllPeaks& peaks, unsigned repeats) {
+  fmt::print("ignd {}, {}, {} kernels; median of {} rounds\n", version(), compiler(), cpu_path(), repeats);
+  print_peaks(peaks.in_float, "float");
+  print_peaks(peaks.in_double, "double");
+  fmt::print("two threads, float: {:.1f} G multiply-adds/s\n", 1e-9 / peaks.two_threads.best());
+  fmt::print("a random line of {} kB: {:.2f} ns; of {} MB in a row: {:.1f} GB/s read, {:.1f} GB/s changed\n\n",
+             (std::size_t{4} << hash_bits) / 1024, 1e9 * peaks.lines.best(), array_bytes >> 20,
+             1e-9 / peaks.reads.best(), 1e-9 / peaks.updates.best());
+  fmt::print("{:28} {:22} {:8} {:>7} {:>10} {:>8} {:>10} {:>7}\n", "model", "optimizer", "numbers", "threads",
+             "us/sample", "spread", "floor us", "ratio");
+}
+
+void print_row(const Row& row, const AllPeaks& peaks, bool json) {
+  const Timed& timed = row.measured.timed;
+  const double us = 1e6 * timed.typical();
+  const double floor = floor_us(row, peaks);
+  if (json) {
+    fmt::print(
+        "{{\"model\":\"{}\",\"optimizer\":\"{}\",\"precision\":\"{}\",\"threads\":{},\"us_per_sample\":{:.5g},"
+        "\"spread\":{:.3g},\"floor_us\":{:.5g},\"cpu_path\":\"{}\"}}\n",
+        row.model, row.optimizer, row.precision, row.threads, us, timed.spread(), floor, cpu_path());
+  } else {
+    fmt::print("{:28} {:22} {:8} {:7} {:10.3f} {:7.1f}% {:10.3f} {:7.2f}\n", row.model, row.optimizer, row.precision,
+               row.threads, us, 100 * timed.spread(), floor, us / floor);
+  }
 }
 
 }  // namespace
@@ -323,45 +326,26 @@ int bench(const BenchOptions& options) {
     return 2;
   }
 
-  Peaks in_float = make_peaks<float>();
-  Peaks in_double = make_peaks<double>();
-  Timed lines = time_lines();
-  std::vector<Timed*> all{&in_float.multiply_adds, &in_float.stores, &in_float.roots, &in_double.multiply_adds,
-                          &in_double.stores,       &in_double.roots, &lines};
-  for (Row& row : rows) all.push_back(&row.timed);
+  AllPeaks peaks;
+  std::vector<Timed*> all = peaks.all();
+  for (Row& row : rows) {
+    row.measured = row.start();
+    row.measured.timed.warm_up();
+    all.push_back(&row.measured.timed);
+  }
 
   // Round by round through everything: a disturbance falls on all alike and the ratios stay.
-  for (Row& row : rows) row.timed.warm_up(warm_up_samples);
   for (Timed* timed : all) timed->calibrate();
+  // This thread's: a second one that computes must not make up for what others took.
   const double wall_start = seconds_of(CLOCK_MONOTONIC);
-  const double cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  const double cpu_start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   for (unsigned repeat = 0; repeat < options.repeats; ++repeat) {
     for (Timed* timed : all) timed->round();
   }
-  const double busy = (seconds_of(CLOCK_MONOTONIC) - wall_start) / (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start);
+  const double busy = (seconds_of(CLOCK_MONOTONIC) - wall_start) / (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_start);
 
-  if (!options.json) {
-    fmt::print("ignd {}, {}, {} kernels; one thread, median of {} rounds after {:.0f} steps\n", version(), compiler(),
-               cpu_path(), options.repeats, warm_up_samples);
-    print_peaks(in_float, "float");
-    print_peaks(in_double, "double");
-    fmt::print("a random line of {} kB: {:.2f} ns\n\n", (std::size_t{4} << hash_bits) / 1024, 1e9 * best(lines));
-    fmt::print("{:28} {:22} {:8} {:>10} {:>8} {:>10} {:>7}\n", "model", "optimizer", "numbers", "us/sample", "spread",
-               "floor us", "ratio");
-  }
-  for (const Row& row : rows) {
-    const double us = 1e6 * row.timed.typical();
-    const double floor = floor_us(row.work, row.precision == "float" ? in_float : in_double, lines);
-    if (options.json) {
-      fmt::print(
-          "{{\"model\":\"{}\",\"optimizer\":\"{}\",\"precision\":\"{}\",\"threads\":1,\"us_per_sample\":{:.5g},"
-          "\"spread\":{:.3g},\"floor_us\":{:.5g},\"cpu_path\":\"{}\"}}\n",
-          row.model, row.optimizer, row.precision, us, row.timed.spread(), floor, cpu_path());
-    } else {
-      fmt::print("{:28} {:22} {:8} {:10.3f} {:7.1f}% {:10.3f} {:7.2f}\n", row.model, row.optimizer, row.precision, us,
-                 100 * row.timed.spread(), floor, us / floor);
-    }
-  }
+  if (!options.json) print_head(peaks, options.repeats);
+  for (const Row& row : rows) print_row(row, peaks, options.json);
   if (busy > 1.03) {
     print_error("ignd: the machine is busy: {:.0f} % of the time went to others; the figures are too high\n",
                 100 * (1 - 1 / busy));

@@ -73,6 +73,31 @@ double roots_and_quotients_of(std::size_t rounds) {
   return static_cast<double>(rounds * 8 * hn::Lanes(d));
 }
 
+double read_bytes_of(const float* array, std::size_t size) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+  std::size_t k = 0;
+  for (; k + 4 * lanes <= size; k += 4 * lanes) {
+    s0 = hn::Add(s0, hn::LoadU(d, array + k));
+    s1 = hn::Add(s1, hn::LoadU(d, array + k + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, array + k + 2 * lanes));
+    s3 = hn::Add(s3, hn::LoadU(d, array + k + 3 * lanes));
+  }
+  volatile float sink = hn::GetLane(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+  (void)sink;
+  return static_cast<double>(k * sizeof(float));
+}
+
+double updated_bytes_of(float* array, std::size_t size) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto one = hn::Set(d, 1.0F);
+  std::size_t k = 0;
+  for (; k + lanes <= size; k += lanes) hn::StoreU(hn::Add(one, hn::LoadU(d, array + k)), d, array + k);
+  return static_cast<double>(k * sizeof(float));
+}
+
 double multiply_adds_float(std::size_t rounds) { return multiply_adds_of<float>(rounds); }
 double multiply_adds_double(std::size_t rounds) { return multiply_adds_of<double>(rounds); }
 double stored_bytes_float(std::size_t rounds) { return stored_bytes_of<float>(rounds); }
@@ -92,6 +117,8 @@ HWY_EXPORT(stored_bytes_float);
 HWY_EXPORT(stored_bytes_double);
 HWY_EXPORT(roots_and_quotients_float);
 HWY_EXPORT(roots_and_quotients_double);
+HWY_EXPORT(read_bytes_of);
+HWY_EXPORT(updated_bytes_of);
 
 template <>
 double multiply_adds<float>(std::size_t rounds) {
@@ -116,6 +143,13 @@ double roots_and_quotients<float>(std::size_t rounds) {
 template <>
 double roots_and_quotients<double>(std::size_t rounds) {
   return HWY_DYNAMIC_DISPATCH(roots_and_quotients_double)(rounds);
+}
+
+double read_bytes(std::span<const float> array) {
+  return HWY_DYNAMIC_DISPATCH(read_bytes_of)(array.data(), array.size());
+}
+double updated_bytes(std::span<float> array) {
+  return HWY_DYNAMIC_DISPATCH(updated_bytes_of)(array.data(), array.size());
 }
 
 }  // namespace ignd::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 // Loops that do nothing but one kind of work, as fast as the machine can: what `ignd bench` measures floors with. Each
 // returns how much work it did.
@@ -14,5 +15,9 @@ double stored_bytes(std::size_t rounds);  // to a buffer that fits the nearest c
 
 template <class T>
 double roots_and_quotients(std::size_t rounds);  // numbers of which a root was taken and divided by
+
+// Through all of an array, from its first number to its last: what the memory gives if no cache can hold it.
+double read_bytes(std::span<const float> array);
+double updated_bytes(std::span<float> array);  // each read, changed and written, and counted once
 
 }  // namespace ignd::kernels

@@ -1,0 +1,148 @@
+#include "cli/network_rows.hpp"
+
+#include "cli/paper_networks.hpp"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+constexpr std::size_t image_count = 8;
+constexpr std::size_t text_count = 256;
+constexpr double network_round_seconds = 50e-3;  // several steps, of which the first finds the caches of another row
+
+// Layers of more weights than this are read from memory at every step.
+constexpr std::size_t cached_weights = std::size_t{4} << 20;
+
+struct NetworkSamples {
+  std::vector<std::vector<float>> images;
+  std::vector<std::vector<std::uint32_t>> texts;
+
+  std::size_t size() const { return images.size() + texts.size(); }
+  Sample<float> operator[](std::size_t k) const {
+    if (!images.empty()) return {{images[k]}, 1};
+    return {{.values = {}, .index = texts[k]}, 1};
+  }
+};
+
+NetworkSamples some_images() {
+  Stream stream(5, "bench");
+  NetworkSamples samples;
+  for (std::size_t k = 0; k < image_count; ++k) samples.images.push_back(random_image(stream));
+  return samples;
+}
+
+NetworkSamples some_texts() {
+  Stream stream(6, "bench");
+  NetworkSamples samples;
+  for (std::size_t k = 0; k < text_count; ++k) samples.texts.push_back(random_text(stream));
+  return samples;
+}
+
+// One for every weight at every place, for the output and for each of its two derivatives; nobody asks for the
+// derivatives with respect to the image.
+double convolution_multiply_adds() {
+  double sum = 0;
+  const std::array<double, 4> channels{3, 32, 64, 128};
+  double size = 224;
+  for (std::size_t k = 0; k < 3; ++k, size /= 2) {
+    sum += (k == 0 ? 2 : 3) * 9 * channels[k] * channels[k + 1] * size * size;
+  }
+  return sum;
+}
+
+// Per step a product with the inputs, one with the state, and twice as much for the derivatives.
+double lstm_multiply_adds() { return 256.0 * 3 * (128 + 128) * 4 * 128; }
+
+// What the update touches, by the blocks of a sample's sensitivity, and all else that a dense layer does.
+class BlockWork {
+ public:
+  BlockWork(Work& work, const Optimizer& optimizer) : work_(work), adam_(optimizer.transform == "adam") {}
+
+  void operator()(const Outer<float>& block) {
+    const std::size_t weights = block.active.size() * block.v.size();
+    const auto count = static_cast<double>(weights);
+    work_.multiply_adds += 3 * count;  // forward, backward and update
+    if (weights <= cached_weights) return add_update(count);
+    const double bytes = count * sizeof(float);
+    work_.memory_reads += 2 * bytes;  // forward and backward
+    work_.memory_updates += adam_ ? 3 * bytes : bytes;
+    if (adam_) work_.roots += count;
+  }
+  void operator()(const Dense<float>& block) { add_update(static_cast<double>(block.j.size())); }
+  void operator()(const Rows<float>& block) { add_update(static_cast<double>(block.rows.size())); }
+
+ private:
+  void add_update(double weights) {
+    work_.weight_bytes += weights * sizeof(float);
+    if (adam_) work_.roots += weights;
+  }
+
+  Work& work_;
+  bool adam_;
+};
+
+Work block_work(const Model<float>& model, const Optimizer& optimizer, const Input<float>& x) {
+  Work work;
+  Trace<float> trace(model);
+  model.predict(x, trace);
+  model.sensitivity(x, trace);
+  BlockWork add(work, optimizer);
+  for (const Block<float>& block : trace.j) std::visit(add, block);
+  return work;
+}
+
+Measured measure(const std::string& spec, const Optimizer& optimizer, NetworkSamples&& owned) {
+  auto run = std::make_shared<Run<float>>(spec, optimizer, resting_rate);
+  auto samples = std::make_shared<const NetworkSamples>(std::move(owned));
+  Measured measured{.work = block_work(*run->model, optimizer, (*samples)[0].x), .timed = {}};
+  measured.timed.pass = [run, samples, next = std::size_t{0}]() mutable {
+    run->trainer->step((*samples)[next]);
+    next = (next + 1) % samples->size();
+    run->require_health();
+  };
+  measured.timed.warm_up_units = static_cast<double>(samples->size());
+  measured.timed.round_seconds = network_round_seconds;
+  return measured;
+}
+
+Row cnn_row(const char* optimizer, unsigned threads) {
+  return {.model = "cnn:32,64,128/128,64",
+          .optimizer = optimizer,
+          .precision = "float",
+          .start =
+              [=] {
+                Measured measured = measure(fmt::format("network:threads {}; {}", threads, cnn_text),
+                                            find_optimizer(optimizer), some_images());
+                measured.work.shared_multiply_adds = convolution_multiply_adds();
+                return measured;
+              },
+          .threads = threads};
+}
+
+Row lstm_row(const char* optimizer) {
+  return {.model = "lstm:128x128", .optimizer = optimizer, .precision = "float", .start = [=] {
+            Measured measured = measure(fmt::format("network:{}", lstm_text), find_optimizer(optimizer), some_texts());
+            measured.work.multiply_adds += lstm_multiply_adds();
+            return measured;
+          }};
+}
+
+}  // namespace
+
+std::vector<Row> network_rows() {
+  std::vector<Row> rows;
+  for (const char* optimizer : {"sgd", "ignd", "adam", "adam-ignd"}) {
+    rows.push_back(cnn_row(optimizer, 1));
+    rows.push_back(cnn_row(optimizer, 2));
+    rows.push_back(lstm_row(optimizer));
+  }
+  return rows;
+}
+
+}  // namespace ignd::cli
