@@ -103,9 +103,12 @@ std::size_t find_column(std::span<const std::string> names, std::string_view col
   if (place != names.end()) return static_cast<std::size_t>(place - names.begin());
   const std::string near = suggestion(column, names);
   constexpr std::size_t most_listed = 12;
-  std::string listed;
-  if (near.empty() && names.size() <= most_listed) listed = "; there are " + join(names, ", ");
-  throw InvalidArgument(fmt::format("there is no column {}{}{}", in_quotes(column), near, listed));
+  std::vector<std::string> listed;
+  if (near.empty() && names.size() <= most_listed) {
+    for (const std::string& name : names) listed.push_back(printable(name));
+  }
+  throw InvalidArgument(fmt::format("there is no column {}{}{}", in_quotes(column), near,
+                                    listed.empty() ? "" : "; there are " + join(listed, ", ")));
 }
 
 std::size_t more_bytes(std::size_t bytes, const TextWindow& text, std::uint64_t line) {
