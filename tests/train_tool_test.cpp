@@ -452,7 +452,8 @@ TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
   refuse({"--schedule", "cosin"}, "did you mean 'cosine'");
   refuse({"--schedule", "cosine:final=x"}, "final");
   refuse({"--schedule", "constant:rate=1"}, "rate of its own");
-  refuse({"--model", "lstm"}, "there is no model 'lstm'");
+  refuse({"--model", "gru"}, "there is no model 'gru'");
+  refuse({"--model", "lstm"}, "an lstm reads texts");
   refuse({"--model", "mlp:3,x"}, "a width of 'mlp:3,x'");
   refuse({"--loss", "quadratic"}, "there is no loss 'quadratic'");
   refuse({"--loss", "huber:delta=-1"}, "delta");

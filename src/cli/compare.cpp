@@ -8,6 +8,7 @@
 #include "cli/sweep_experiments.hpp"
 #include "core/text.hpp"
 #include "data/checksum.hpp"
+#include "data/network_file.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
 #include "report/escape.hpp"
@@ -81,6 +82,16 @@ void check_texts(const CompareOptions& options) {
     if (clean_text(text) == text) continue;
     throw InvalidArgument(
         fmt::format("{} has bytes that are no readable UTF-8 text; give it another name", in_quotes(text)));
+  }
+}
+
+// The file may be another one by the next time: the network itself is what the comparison is known by.
+void take_network_file(CompareOptions& options) {
+  std::string& model = options.training.run.model;
+  if (!model.ends_with(".toml")) return;
+  model = read_network_file(model);
+  for (auto& option : options.given) {
+    if (option.name == "--model") option.value = model;
   }
 }
 
@@ -165,7 +176,8 @@ int print_result(const CompareOptions& options, const StoredExperiment& wanted, 
 
 }  // namespace
 
-int compare(const CompareOptions& options) {
+int compare(CompareOptions options) {
+  take_network_file(options);
   check_texts(options);
   const OptimizerStudy study = checked_study(options);
   const std::string name = experiment_name(options.training.data.path);

@@ -27,6 +27,6 @@ struct CompareOptions {
 
 // Trains with every optimizer at every rate and seed, as far as that is not done yet, and says which to take. Returns
 // the exit code.
-int compare(const CompareOptions& options);
+int compare(CompareOptions options);
 
 }  // namespace ignd::cli

@@ -67,6 +67,11 @@ JsonLine& JsonLine::set(std::string_view name, std::span<const double> values) {
   return *this;
 }
 
+JsonLine& JsonLine::set(std::string_view name, std::span<const std::string> values) {
+  object_->at(name) = std::vector<std::string>(values.begin(), values.end());
+  return *this;
+}
+
 void JsonLine::print() const {
   // Bytes that are not UTF-8, of a column's name perhaps, are replaced: a reader of JSON would stop at them.
   cli::print("{}\n", object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -27,6 +27,7 @@ class JsonLine {
   JsonLine& set(std::string_view name, const char* value);
   JsonLine& set(std::string_view name, bool value);
   JsonLine& set(std::string_view name, std::span<const double> values);
+  JsonLine& set(std::string_view name, std::span<const std::string> values);
 
   void print() const;
 

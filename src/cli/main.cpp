@@ -8,8 +8,10 @@
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
 #include "core/text.hpp"
+#include "data/image_cache.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
+#include "train/text_task.hpp"
 
 #include <csignal>
 #include <cstdint>
@@ -80,7 +82,8 @@ CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const cha
   command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
       ->check(CLI::IsMember({"yes", "no"}))
       ->group(group);
-  return command->add_option("data", data.path, "File, gzip or not; - is the standard input");
+  return command->add_option("data", data.path,
+                             "Table, gzip or not (- is the standard input); or a folder or archive of images or texts");
 }
 
 constexpr std::uint64_t most_epochs = 1'000'000;
@@ -104,7 +107,9 @@ void add_table_options(CLI::App* command, TrainOptions& options) {
       ->group(data);
 
   const char* model = "Model";
-  command->add_option("--model", options.run.model, "linear, or mlp: and the widths of its layers")
+  command
+      ->add_option("--model", options.run.model,
+                   "linear, mlp: and widths, cnn:, lstm:, network: and layers, or a .toml file")
       ->capture_default_str()
       ->group(model);
   command
@@ -123,7 +128,7 @@ void add_table_options(CLI::App* command, TrainOptions& options) {
       ->add_option("--schedule", options.schedule,
                    "cosine, constant or robbins-monro, with options; cosine if not given")
       ->group(training);
-  command->add_option("--epochs", options.run.epochs, "Passes over the training rows")
+  command->add_option("--epochs", options.run.epochs, "Passes over the training rows; 5 for images and texts")
       ->check(CLI::Range(std::uint64_t{0}, most_epochs))
       ->capture_default_str()
       ->group(training);
@@ -138,7 +143,8 @@ void add_table_options(CLI::App* command, TrainOptions& options) {
 }
 
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("train", "Train a model on a table, or online on a stream");
+  CLI::App* command =
+      app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   add_table_options(command, options);
   const char* training = "Training";
   CLI::Option* optimizer =
@@ -159,6 +165,18 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->check(is_count)
       ->capture_default_str()
       ->group(training);
+
+  const char* networks = "Images and texts";
+  command->add_option("--text", options.text, "Column of texts to predict from, instead of all other columns")
+      ->group(networks);
+  command->add_option("--size", options.size, "Pixels that images are made high and wide")
+      ->check(CLI::Range(std::size_t{1}, ignd::largest_image_side))
+      ->capture_default_str()
+      ->group(networks);
+  command->add_option("--length", options.length, "Tokens of a text that are read")
+      ->check(CLI::Range(std::size_t{1}, ignd::longest_text))
+      ->capture_default_str()
+      ->group(networks);
 
   const char* streams = "Streams";
   command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
@@ -235,12 +253,12 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     command->add_option("model", options.model, "Model file")->required();
     return command;
   };
-  CLI::App* predicting = add_command("predict", "Predict the rows of a table with a trained model");
+  CLI::App* predicting = add_command("predict", "Predict rows, images or texts with a trained model");
   add_data_options(predicting, options.data, "Options")->required();
   predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
   predicting->final_callback([&] { code = predict(options); });
 
-  CLI::App* evaluating = add_command("evaluate", "Measure a trained model on a table that has the target");
+  CLI::App* evaluating = add_command("evaluate", "Measure a trained model on data that have the target");
   add_data_options(evaluating, options.data, "Options")->required();
   evaluating->add_option("--weight", options.weight, "Column of importance weights");
   evaluating->add_flag("--json", options.json, "One JSON object");

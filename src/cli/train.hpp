@@ -4,7 +4,9 @@
 #include "train/table_task.hpp"
 #include "train/training_run.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,10 @@ struct TrainOptions {
   bool json = false;
   bool quiet = false;
 
+  std::optional<std::string> text;  // a column of texts; none: the data are a table, or files
+  std::size_t size = 224;           // pixels that images are high and wide
+  std::size_t length = 256;         // tokens of a text that are read
+
   bool stream = false;  // and for streams alone:
   unsigned bits = 18;
   unsigned threads = 0;
@@ -32,7 +38,7 @@ struct TrainOptions {
   std::string predictions;
 };
 
-// Trains on a table or a stream and says how good the model is. Returns the exit code.
+// Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.
 int train(TrainOptions options);
 
 }  // namespace ignd::cli

@@ -1,12 +1,14 @@
 #include "cli/use_model.hpp"
 
-#include "cli/json_line.hpp"
+#include "cli/model_summary.hpp"
 #include "cli/output.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
+#include "cli/use_image_model.hpp"
 #include "cli/use_stream_model.hpp"
+#include "cli/use_text_model.hpp"
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
@@ -20,14 +22,6 @@
 
 namespace ignd::cli {
 namespace {
-
-TableModel load(const std::string& path, const Checkpoint& checkpoint) {
-  try {
-    return TableModel::load(checkpoint);
-  } catch (const FileError& fault) {
-    throw FileError(fmt::format("{} cannot be used: {}", quoted_path(path), fault.what()));
-  }
-}
 
 // Columns that the model knows as texts are texts, even if here they hold nothing but numbers.
 Table read(const DataFile& data, const TableModel& model) {
@@ -54,7 +48,9 @@ int predict(const UseOptions& options) {
   if (!options.output.empty()) refuse_same_file(options.output, options.model, "the model");
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return predict_stream(options, checkpoint);
-  const TableModel model = load(options.model, checkpoint);
+  if (is_image_model(checkpoint)) return predict_images(options, checkpoint);
+  if (is_text_model(checkpoint)) return predict_texts(options, checkpoint);
+  const auto model = load_model<TableModel>(options.model, checkpoint);
   const bool to_file = !options.output.empty();
   if (to_file) check_can_save(options.output, options.data);
   const Table table = read(options.data, model);
@@ -95,51 +91,30 @@ int predict(const UseOptions& options) {
 int evaluate(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return evaluate_stream(options, checkpoint);
-  const TableModel model = load(options.model, checkpoint);
+  if (is_image_model(checkpoint)) return evaluate_images(options, checkpoint);
+  if (is_text_model(checkpoint)) return evaluate_texts(options, checkpoint);
+  const auto model = load_model<TableModel>(options.model, checkpoint);
   const Table table = read(options.data, model);
   const Quality quality = blaming(options.data, [&] {
     const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
     Trace<float> trace(*model.model);
     return judge(task, task.split().test, [&](const Input<float>& x) { return model.model->predict(x, trace); });
   });
-  if (!quality.regression && !quality.classification) throw Error("the model's predictions are not all finite numbers");
-  if (options.json) {
-    JsonLine line("result");
-    line.set("rows", std::uint64_t{table.size()}).set("loss", model.loss);
-    set_metrics(line, "metrics.test", quality);
-    line.print();
-  } else {
-    print_table({fmt::format("{} rows", with_commas(table.size()))}, {{"model", {quality}}});
-  }
+  print_evaluation(options, model, quality, table.size(), "rows");
   return 0;
 }
 
 int inspect(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return inspect_stream(options, checkpoint);
-  const TableModel model = load(options.model, checkpoint);
-  const Target& target = model.target;
+  if (is_image_model(checkpoint)) return inspect_images(options, checkpoint);
+  if (is_text_model(checkpoint)) return inspect_texts(options, checkpoint);
+  const auto model = load_model<TableModel>(options.model, checkpoint);
   if (options.json) {
-    JsonLine("model")
-        .set("kind", checkpoint.text("kind"))
-        .set("model", model.model->spec())
-        .set("weights", std::uint64_t{model.model->parameters().size()})
-        .set("loss", model.loss)
-        .set("target", target.name)
-        .set("features", std::uint64_t{model.encoder.features()})
-        .set("rule", checkpoint.text("rule"))
-        .set("transform", checkpoint.text("transform"))
-        .set("schedule", checkpoint.text("schedule"))
-        .set("steps", checkpoint.number("steps"))
-        .set("status", checkpoint.text("run.status"))
-        .print();
+    summary_line(model, checkpoint).set("features", std::uint64_t{model.encoder.features()}).print();
     return 0;
   }
-  print("{} ({} weights), loss {}, {}\n", model.model->spec(), with_commas(model.model->parameters().size()),
-        model.loss, checkpoint.text("run.status"));
-  print("rule {}, transform {}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
-        checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
-  print("target {}: {}\n", target.name, describe(target));
+  print_summary(model, checkpoint);
   for (const ColumnCode& code : model.encoder.columns()) print("  {:<20} {}\n", code.name, describe(code));
   return 0;
 }

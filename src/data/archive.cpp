@@ -18,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_archive(std::string_view name) {
-  return name.ends_with(".tgz") || name.ends_with(".tar.gz") || name.ends_with(".zip");
-}
-
 // "./a/b" is the same member as "a/b".
 std::string_view without_dot(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
@@ -131,6 +127,10 @@ class Archive {
 };
 
 }  // namespace
+
+bool is_archive(std::string_view name) {
+  return name.ends_with(".tgz") || name.ends_with(".tar.gz") || name.ends_with(".zip");
+}
 
 void visit_members(const fs::path& path, const std::string& name, const MemberWanted& wanted,
                    const MemberVisitor& visit, const ArchiveLimits& limits) {

@@ -15,6 +15,9 @@ struct ArchiveLimits {
   std::uint64_t count = 1'000'000;
 };
 
+// By its name: .tgz, .tar.gz or .zip.
+bool is_archive(std::string_view name);
+
 using MemberWanted = std::function<bool(std::string_view name)>;
 using MemberVisitor = std::function<void(const std::string& name, std::string_view content)>;
 

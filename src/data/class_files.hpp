@@ -17,6 +17,11 @@ struct ClassFile {
   FilePart part = FilePart::none;
 };
 
+// A file that is not used, and why.
+struct SkippedFile {
+  std::string name, fault;
+};
+
 // Files that lie in folders named after their class.
 struct ClassFiles {
   std::vector<std::string> classes;  // in the order of their bytes; empty: the files have none

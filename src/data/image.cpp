@@ -26,4 +26,13 @@ Image decode_image(std::string_view bytes, const std::string& name, std::uint64_
   }
 }
 
+std::vector<std::uint8_t> as_planes(const Image& image) {
+  const std::size_t count = image.size.height * image.size.width;
+  std::vector<std::uint8_t> planes(count * image_channels);
+  for (std::size_t c = 0; c < image_channels; ++c) {
+    for (std::size_t i = 0; i < count; ++i) planes[c * count + i] = image.pixels[i * image_channels + c];
+  }
+  return planes;
+}
+
 }  // namespace ignd

@@ -33,4 +33,7 @@ Image decode_image(std::string_view bytes, const std::string& name, std::uint64_
 // it covers every pixel (as in Pillow, and `antialias` in other libraries). Throws InvalidArgument for a size of 0.
 Image resize(const Image& image, ImageSize size);
 
+// All of red, then all of green, then all of blue: as networks read images.
+std::vector<std::uint8_t> as_planes(const Image& image);
+
 }  // namespace ignd

@@ -22,10 +22,6 @@ struct CachedImage {
   std::uint64_t hash = 0;  // of the pixels
 };
 
-struct SkippedFile {
-  std::string name, fault;
-};
-
 struct ImageIndex {
   std::string source;       // the path that the images were read from
   std::uint64_t stamp = 0;  // what was there at the time

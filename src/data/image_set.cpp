@@ -56,15 +56,6 @@ std::uint64_t stamp_of(const fs::path& source) {
   return hash_of(text);
 }
 
-std::vector<std::uint8_t> planes_of(const Image& image) {
-  const std::size_t count = image.size.height * image.size.width;
-  std::vector<std::uint8_t> planes(count * image_channels);
-  for (std::size_t c = 0; c < image_channels; ++c) {
-    for (std::size_t i = 0; i < count; ++i) planes[c * count + i] = image.pixels[i * image_channels + c];
-  }
-  return planes;
-}
-
 // A file on its way into the cache.
 struct Item {
   std::size_t file = 0;  // its place in the list
@@ -120,7 +111,7 @@ class Decoder {
 
   void decode(Item& item) const {
     try {
-      item.planes = planes_of(resize(decode_image(item.content, listed_.files[item.file].name), size_));
+      item.planes = as_planes(resize(decode_image(item.content, listed_.files[item.file].name), size_));
     } catch (const FileError& fault) {
       item.fault = fault.what();
     }

@@ -1,6 +1,7 @@
 // Reads comma-separated values into a table: block by block, the halves of a block side by side.
 #include "core/text.hpp"
 #include "data/byte_source.hpp"
+#include "data/csv_head.hpp"
 #include "data/csv_part.hpp"
 #include "data/side_thread.hpp"
 #include "data/table.hpp"
@@ -21,10 +22,6 @@
 namespace ignd {
 namespace {
 
-constexpr std::size_t guess_bytes = std::size_t{1} << 20;
-constexpr std::size_t longest_row = std::size_t{4} << 20;
-constexpr std::size_t most_columns = 100'000;
-
 class BytesOfText final : public ByteSource {
  public:
   explicit BytesOfText(std::string_view text) : rest_(text) {}
@@ -41,82 +38,6 @@ class BytesOfText final : public ByteSource {
   std::string_view rest_;
   std::string name_ = "the text";
 };
-
-void check_delimiter(const TableOptions& options) {
-  const char delimiter = options.dialect.delimiter.value_or(',');
-  if (delimiter == '"' || delimiter == '\n' || delimiter == '\r') {
-    throw InvalidArgument(fmt::format("{} cannot be a delimiter", in_quotes(std::string_view(&delimiter, 1))));
-  }
-}
-
-// How many bytes to look at where so many do not hold the whole row.
-std::size_t more_bytes(std::size_t bytes, const TextWindow& text, std::uint64_t line) {
-  if (bytes > longest_row) {
-    throw FileError(fmt::format("{}, line {}: the row is longer than {} MiB; is a quote or a line end missing?",
-                                text.name(), line, longest_row >> 20));
-  }
-  return std::min(2 * bytes, longest_row + 1);
-}
-
-void skip_mark(TextWindow& text) {
-  const std::string_view front = text.text().substr(0, 3);
-  if (front == "\xef\xbb\xbf") text.drop(3);  // some programs put it before UTF-8
-  if (front.starts_with("\xff\xfe") || front.starts_with("\xfe\xff")) {
-    throw FileError(fmt::format("{} is UTF-16; save it as UTF-8", text.name()));
-  }
-}
-
-// What is guessed from the beginning is not to be guessed from nothing.
-void skip_empty_lines(TextWindow& text, std::uint64_t& line) {
-  while (true) {
-    const std::size_t empty = std::min(text.text().find_first_not_of("\r\n"), text.text().size());
-    line += static_cast<std::uint64_t>(std::ranges::count(text.text().substr(0, empty), '\n'));
-    text.drop(empty);
-    text.fill(guess_bytes);
-    if (empty == 0 || text.text().empty()) return;
-  }
-}
-
-// The first row that is not blank; what is before it is dropped, and so is the row if it is a header.
-std::vector<Column> read_names(TextWindow& text, const CsvDialect& dialect, std::uint64_t& line) {
-  CsvRow row(*dialect.delimiter);
-  std::size_t length = 0;
-  while (true) {
-    const std::string_view rest = text.text();
-    if (rest.empty() && text.ended()) throw FileError(fmt::format("{} is empty", text.name()));
-    const char* next = row.split(rest.data(), rest.data() + rest.size(), text.ended());
-    if (next == nullptr) {
-      text.fill(more_bytes(std::max(rest.size(), guess_bytes / 2), text, line));
-      continue;
-    }
-    length = static_cast<std::size_t>(next - rest.data());
-    if (!row.blank()) break;
-    line += row.lines();
-    text.drop(length);
-  }
-  if (row.in_quotes()) {
-    throw FileError(fmt::format("{}, line {}: opens quotes that are never closed", text.name(), line));
-  }
-  if (row.size() > most_columns) {
-    throw FileError(
-        fmt::format("{}, line {}: has {} fields; at most {} are allowed", text.name(), line, row.size(), most_columns));
-  }
-  std::set<std::string, std::less<>> seen;
-  std::vector<Column> columns;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    std::string name = *dialect.header ? std::string(trimmed(row[i])) : "";
-    if (name.empty()) name = fmt::format("c{}", i + 1);
-    if (!seen.insert(name).second) {
-      throw FileError(fmt::format("{}, line {}: two columns have the name {}", text.name(), line, in_quotes(name)));
-    }
-    columns.push_back({.name = std::move(name), .kind = ColumnKind::number, .labels = {}});
-  }
-  if (*dialect.header) {
-    line += row.lines();
-    text.drop(length);
-  }
-  return columns;
-}
 
 // The first rows decide what the columns are, so that a file need not be read again for every text column.
 void guess_kinds(std::vector<Column>& columns, std::string_view beginning, char delimiter) {
@@ -229,29 +150,25 @@ class CsvLoader {
 }  // namespace
 
 Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOptions& options) {
-  check_delimiter(options);
   std::set<std::string, std::less<>> texts(options.texts.begin(), options.texts.end());
   while (true) {
     TextWindow text(open());
-    text.fill(guess_bytes);
-    skip_mark(text);
-    std::uint64_t line = 1;
-    skip_empty_lines(text, line);
-    CsvDialect dialect = options.dialect;
-    if (!dialect.delimiter) dialect.delimiter = guess_delimiter(text.text());
-    if (!dialect.header) dialect.header = guess_header(text.text(), *dialect.delimiter);
-    std::vector<Column> columns = read_names(text, dialect, line);
-    guess_kinds(columns, text.text(), *dialect.delimiter);
+    const CsvHead head = read_csv_head(text, options.dialect);
+    std::vector<Column> columns;
+    for (const std::string& name : head.names) {
+      columns.push_back({.name = name, .kind = ColumnKind::number, .labels = {}});
+    }
+    guess_kinds(columns, text.text(), head.delimiter);
     for (Column& column : columns) {
       if (texts.contains(column.name)) column.kind = ColumnKind::text;
     }
-    CsvLoader loader(text, columns, *dialect.delimiter, line, options);
+    CsvLoader loader(text, columns, head.delimiter, head.line, options);
     while (!loader.done() && (can_open_again || !loader.changed())) loader.load_block();
     if (!loader.changed()) {
       for (std::size_t c = 0; c < columns.size(); ++c) columns[c].labels = loader.labels(c);
       RowStore rows = loader.rows();
       if (rows.size() == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
-      return {std::move(columns), std::move(rows), dialect};
+      return {std::move(columns), std::move(rows), {head.delimiter, head.header}};
     }
     std::vector<std::string> changed;
     for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -1,13 +1,101 @@
 #include "data/text_set.hpp"
 
+#include "core/text.hpp"
+#include "data/csv_texts.hpp"
+#include "data/sample_kind.hpp"
 #include "data/tokenizer.hpp"
+#include "ignd/error.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 namespace ignd {
+namespace {
+
+// Texts as the last of their tokens.
+class TextEncoder {
+ public:
+  TextEncoder(const Tokenizer& tokenizer, std::size_t most_tokens) : tokenizer_(tokenizer), most_tokens_(most_tokens) {}
+
+  std::vector<std::uint32_t> encode(std::string_view text) {
+    ids_.clear();
+    tokenizer_.encode(text, ids_, scratch_);
+    return {ids_.end() - static_cast<std::ptrdiff_t>(std::min(ids_.size(), most_tokens_)), ids_.end()};
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::size_t most_tokens_;
+  Tokenizer::Scratch scratch_;
+  std::vector<std::uint32_t> ids_;
+};
+
+// A label as the class it names: 1 and 1.0 are the same.
+std::string class_of(std::string_view field) {
+  double value = 0;
+  return is_number(field, value) ? format_number(value) : std::string(trimmed(field));
+}
+
+bool is_before(const std::string& a, const std::string& b) {
+  double x = 0, y = 0;
+  return is_number(a, x) && is_number(b, y) ? x < y : a < b;
+}
+
+// The classes of rows, which become known as they come.
+class RowLabels {
+ public:
+  RowLabels(const DataFile& data, const TextColumns& columns)
+      : data_(data), columns_(columns), classes_(columns.classes) {}
+
+  void add(std::uint64_t row, std::string_view field) {
+    if (is_missing(field)) {
+      throw FileError(
+          fmt::format("{}, row {}: the target {} is missing", data_.name(), row, in_quotes(columns_.target)));
+    }
+    std::string name = class_of(field);
+    const auto place = std::ranges::find(classes_, name);
+    labels_.push_back(static_cast<std::uint8_t>(place - classes_.begin()));
+    if (place != classes_.end()) return;
+    if (!columns_.classes.empty()) {
+      throw FileError(fmt::format("{}, row {}: the target {} is {}, but the model knows {} and {}", data_.name(), row,
+                                  in_quotes(columns_.target), in_quotes(name), in_quotes(classes_[0]),
+                                  in_quotes(classes_[1])));
+    }
+    if (classes_.size() == 2) {
+      throw InvalidArgument(fmt::format("the target {} has more than two values: {}, {} and, in row {}, {}",
+                                        in_quotes(columns_.target), in_quotes(classes_[0]), in_quotes(classes_[1]), row,
+                                        in_quotes(name)));
+    }
+    classes_.push_back(std::move(name));
+  }
+
+  // All rows are there.
+  void finish() {
+    if (columns_.target.empty() || !columns_.classes.empty()) return;
+    if (classes_.size() < 2) {
+      throw FileError(fmt::format("{}: the target {} is {} in every row: there is nothing to learn", data_.name(),
+                                  in_quotes(columns_.target), in_quotes(classes_[0])));
+    }
+    if (is_before(classes_[0], classes_[1])) return;
+    std::swap(classes_[0], classes_[1]);
+    for (std::uint8_t& label : labels_) label = 1 - label;
+  }
+
+  const std::vector<std::string>& classes() const { return classes_; }
+  std::size_t operator[](std::size_t row) const { return labels_[row]; }
+
+ private:
+  const DataFile& data_;
+  const TextColumns& columns_;
+  std::vector<std::string> classes_;
+  std::vector<std::uint8_t> labels_;
+};
+
+}  // namespace
 
 void TextSet::add(std::string name, std::size_t label, FilePart part, std::span<const std::uint32_t> tokens) {
   texts_.push_back({std::move(name), label, part, tokens_.size(), tokens.size()});
@@ -27,19 +115,44 @@ std::uint64_t TextSet::checksum() const {
 
 TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens) {
   const ClassFiles listed = list_class_files(source);
+  const bool by_name = std::ranges::any_of(listed.files, [](const ClassFile& file) { return is_text_name(file.name); });
+  const auto is_text = [&](const ClassFile& file) { return !by_name || is_text_name(file.name); };
   std::vector<std::vector<std::uint32_t>> tokens(listed.files.size());
-  Tokenizer::Scratch scratch;
-  std::vector<std::uint32_t> ids;
+  TextEncoder encoder(tokenizer, most_tokens);
   visit_class_files(source, listed, [&](std::size_t file, std::string_view content) {
-    ids.clear();
-    tokenizer.encode(content, ids, scratch);
-    const auto kept = std::span(ids).last(std::min(ids.size(), most_tokens));
-    tokens[file].assign(kept.begin(), kept.end());
+    if (is_text(listed.files[file])) tokens[file] = encoder.encode(content);
   });
   TextSet set(listed.classes);
   for (std::size_t i = 0; i < listed.files.size(); ++i) {
     const ClassFile& file = listed.files[i];
-    set.add(file.name, file.label, file.part, tokens[i]);
+    if (is_text(file)) {
+      set.add(file.name, file.label, file.part, tokens[i]);
+    } else {
+      set.skip({file.name, fmt::format("{} is not named *.txt", quoted_path(file.name))});
+    }
+  }
+  return set;
+}
+
+TextSet read_text_table(const DataFile& data, const TextColumns& columns, const Tokenizer& tokenizer,
+                        std::size_t most_tokens) {
+  if (data.format == "svmlight" || data.format == "vw") {
+    throw InvalidArgument(fmt::format("files in the format {} have no columns of texts", data.format));
+  }
+  refuse_model(data.path);
+  std::vector<std::string> wanted{columns.text};
+  if (!columns.target.empty()) wanted.push_back(columns.target);
+  std::vector<std::vector<std::uint32_t>> tokens;
+  RowLabels labels(data, columns);
+  TextEncoder encoder(tokenizer, most_tokens);
+  visit_csv(data.path, data.dialect(), wanted, [&](std::uint64_t row, std::span<const std::string_view> fields) {
+    tokens.push_back(encoder.encode(fields[0]));
+    if (fields.size() > 1) labels.add(row, fields[1]);
+  });
+  labels.finish();
+  TextSet set(labels.classes());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    set.add(std::to_string(i + 1), columns.target.empty() ? 0 : labels[i], FilePart::none, tokens[i]);
   }
   return set;
 }

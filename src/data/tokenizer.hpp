@@ -45,6 +45,9 @@ class Tokenizer {
   std::uint32_t special_ids_;
 };
 
+// Of cl100k_base, special tokens included.
+inline constexpr std::uint32_t cl100k_vocabulary = 100'277;
+
 // From cl100k_base.tiktoken, wherever it is. Throws FileError.
 Tokenizer read_cl100k(const std::filesystem::path& path);
 

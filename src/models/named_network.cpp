@@ -52,6 +52,11 @@ std::string lstm_layers(std::string_view list, std::string_view whole) {
 
 }  // namespace
 
+bool is_network_name(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  return name == "cnn" || name == "lstm" || name == "network";
+}
+
 std::string named_network(std::string_view text, const Shape& input) {
   const auto colon = text.find(':');
   const std::string_view name = text.substr(0, colon);

@@ -15,4 +15,7 @@ namespace ignd {
 // Throws InvalidArgument, also where a network cannot take such samples.
 std::string named_network(std::string_view text, const Shape& input);
 
+// Whether a text begins like one of these.
+bool is_network_name(std::string_view text);
+
 }  // namespace ignd

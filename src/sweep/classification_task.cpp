@@ -29,7 +29,6 @@ using Kind = SettingKey::Kind;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* texts_name = "imdb";
-constexpr std::size_t cl100k_vocabulary = 100'277;
 
 // What is reserved of the samples to learn from, and of those without a test set of their own.
 constexpr double validation_share = 0.1;

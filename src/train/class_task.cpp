@@ -4,6 +4,7 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,21 @@ namespace ignd {
 ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
                      const ClassTaskOptions& options)
     : options_(options) {
+  auto [test, others] = take(classes, samples);
+  const double test_share = test.empty() ? options.test : 0;
+  split_ = split_randomly(others.size(), {.validation = options.validation, .test = test_share}, options.seed);
+  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
+    for (std::uint32_t& row : *part) row = others[row];
+  }
+  if (!test.empty()) split_.test = std::move(test);
+}
+
+ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples) {
+  auto [test, others] = take(classes, samples);
+  split_.test = std::move(test.empty() ? others : test);
+}
+
+ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::span<const Labelled> samples) {
   if (classes.size() != 2) {
     throw InvalidArgument(fmt::format(
         "there are {} classes{}, but two are needed", classes.size(),
@@ -21,17 +37,12 @@ ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const La
   target_.classes = classes;
   target_.text = true;
   loss_ = "logistic";
-  std::vector<std::uint32_t> known, test;
+  Known known;
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
     labels_.push_back(static_cast<std::uint8_t>(samples[i].label));
-    (samples[i].part == FilePart::test ? test : known).push_back(i);
+    (samples[i].part == FilePart::test ? known.test : known.others).push_back(i);
   }
-  const double test_share = test.empty() ? options.test : 0;
-  split_ = split_randomly(known.size(), {.validation = options.validation, .test = test_share}, options.seed);
-  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
-    for (std::uint32_t& row : *part) row = known[row];
-  }
-  if (!test.empty()) split_.test = std::move(test);
+  return known;
 }
 
 std::vector<std::pair<std::string, std::string>> ClassTask::options_used() const {

@@ -35,8 +35,15 @@ class ClassTask : public LearningTask {
   // Throws InvalidArgument unless there are two classes and samples for every part.
   ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
             const ClassTaskOptions& options);
+  // All samples are there to be measured on, or those that are said to be for the test.
+  ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples);
 
  private:
+  struct Known {
+    std::vector<std::uint32_t> test, others;
+  };
+  Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples);
+
   ClassTaskOptions options_;
   std::vector<std::uint8_t> labels_;
 };

@@ -36,6 +36,9 @@ ImageSize load_image_size(const Checkpoint& checkpoint) {
 ImageTask::ImageTask(std::shared_ptr<const ImageSet> images, const ClassTaskOptions& options)
     : ClassTask(images->classes(), labels_of(*images), options), images_(std::move(images)) {}
 
+ImageTask::ImageTask(std::shared_ptr<const ImageSet> images)
+    : ClassTask(images->classes(), labels_of(*images)), images_(std::move(images)) {}
+
 std::unique_ptr<LearningTask> ImageTask::with_split(Split split) const {
   auto other = std::make_unique<ImageTask>(*this);
   other->split_ = std::move(split);
@@ -50,6 +53,12 @@ Sample<float> ImageTask::sample(std::uint32_t row, std::span<float> room) const 
   const auto x = room.first(this->room());
   scale_pixels(images_->pixels(row), x);
   return {.x = {x}, .y = target_in_units(row)};
+}
+
+std::vector<std::pair<std::string, std::string>> ImageTask::options_used() const {
+  auto options = ClassTask::options_used();
+  options.emplace_back("size", std::to_string(images_->height()));
+  return options;
 }
 
 void ImageTask::save_reader(Checkpoint& checkpoint) const {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ignd {
 
@@ -24,11 +26,14 @@ class ImageTask final : public ClassTask {
  public:
   // Throws InvalidArgument.
   ImageTask(std::shared_ptr<const ImageSet> images, const ClassTaskOptions& options);
+  // To measure a model that was trained on others.
+  explicit ImageTask(std::shared_ptr<const ImageSet> images);
 
   std::unique_ptr<LearningTask> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
   std::size_t room() const override { return image_channels * images_->height() * images_->width(); }
   Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return images_->checksum(); }
   void save_reader(Checkpoint& checkpoint) const override;
 

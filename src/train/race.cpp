@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace ignd {
@@ -13,14 +14,15 @@ namespace {
 // A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
 constexpr double near = 1.05;
 
-RacedRate try_rate(const LearningTask& task, RunOptions options, double rate, const std::atomic<bool>& stop) {
+RacedRate try_rate(const LearningTask& task, RunOptions options, double rate, const std::atomic<bool>& stop,
+                   const std::function<void(std::uint64_t)>& progress) {
   options.rate = rate;
   RacedRate result{.rate = rate, .loss = std::numeric_limits<double>::infinity()};
   TrainingRun run(task, options);
   std::optional<EpochReport> last;
   try {
     while (run.status() == TrainingStatus::running && !stop) {
-      if (auto report = run.learn_epoch(stop, [] {})) last = report;
+      if (auto report = run.learn_epoch(stop, [&] { progress(run.steps()); })) last = report;
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
     return result;
@@ -58,7 +60,8 @@ std::vector<double> race_rates(const Optimizer& optimizer) {
   return {3e-4, 1e-3, 3e-3, 1e-2};
 }
 
-Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop) {
+Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
+          const RaceProgress& progress) {
   Split split = task.split();
   std::vector<std::uint32_t>& rows = split.train;
   std::erase_if(rows, [&](std::uint32_t row) { return task.row_weight(row) == 0; });  // nothing is learned from them
@@ -74,8 +77,12 @@ Race race(const LearningTask& task, const RunOptions& options, std::uint64_t sam
   short_run.epochs = std::clamp<std::uint64_t>(samples / rows.size(), 1, std::max<std::uint64_t>(options.epochs, 1));
   Race result{.rates = {}, .rows = rows.size(), .samples = short_run.epochs * rows.size(), .best = {}};
   const auto part = task.with_split(std::move(split));
-  for (const double rate : race_rates(options.optimizer)) {
-    result.rates.push_back(try_rate(*part, short_run, rate, stop));
+  const auto rates = race_rates(options.optimizer);
+  for (std::size_t i = 0; i < rates.size() && !stop; ++i) {
+    const auto note = [&](std::uint64_t steps) {
+      if (progress) progress(i * result.samples + steps, rates.size() * result.samples);
+    };
+    result.rates.push_back(try_rate(*part, short_run, rates[i], stop, note));
   }
   if (!stop) result.best = choose(result.rates);
   return result;

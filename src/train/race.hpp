@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +28,13 @@ struct Race {
 // step of that size, are of different orders.
 std::vector<double> race_rates(const Optimizer& optimizer);
 
+// With the samples learned of all that there may be, over all rates.
+using RaceProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
 // Trains with each rate on part of the training rows, at most `samples` samples (at least one epoch of one row), and
 // takes the smallest rate whose validation loss is about the lowest. Counted in samples and not in seconds, so that
-// the outcome does not depend on the machine.
-Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop);
+// the outcome does not depend on the machine. Now and then `progress` is called.
+Race race(const LearningTask& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
+          const RaceProgress& progress = {});
 
 }  // namespace ignd

@@ -3,6 +3,8 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/network.hpp"
+#include "models/named_network.hpp"
 
 #include <vector>
 
@@ -13,9 +15,15 @@ namespace ignd {
 std::string model_spec(const std::string& text, std::size_t features) {
   if (text == "linear") return fmt::format("linear:features={}", features);
   constexpr std::string_view mlp = "mlp:";
+  if (is_network_name(text)) {
+    std::string network = named_network(text, Shape::values(features));
+    check_network(network);
+    return network;
+  }
   if (!text.starts_with(mlp)) {
     throw InvalidArgument(
-        fmt::format("there is no model {}; use linear, or mlp: with the widths of its layers, such as mlp:32,64,32",
+        fmt::format("there is no model {}; use linear, mlp: with the widths of its layers, such as mlp:32,64,32, or "
+                    "network: with its layers",
                     in_quotes(text)));
   }
   std::string spec = fmt::format("mlp:widths={}", features);

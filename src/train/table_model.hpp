@@ -9,7 +9,8 @@ namespace ignd {
 
 class Checkpoint;
 
-// "linear" or "mlp:32,64,32" for so many inputs, as make_model wants it. Throws InvalidArgument.
+// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for so many inputs, as make_model wants it. Throws
+// InvalidArgument.
 std::string model_spec(const std::string& text, std::size_t features);
 
 // The kind of a model file.

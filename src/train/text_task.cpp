@@ -36,6 +36,9 @@ TextTask::TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const Cl
   if (!reader_.target_column.empty()) target_.name = reader_.target_column;
 }
 
+TextTask::TextTask(std::shared_ptr<const TextSet> texts, Reader reader)
+    : ClassTask(texts->classes(), labels_of(*texts)), texts_(std::move(texts)), reader_(std::move(reader)) {}
+
 std::unique_ptr<LearningTask> TextTask::with_split(Split split) const {
   auto other = std::make_unique<TextTask>(*this);
   other->split_ = std::move(split);

@@ -11,6 +11,9 @@ namespace ignd {
 // The kind of a model file.
 inline constexpr const char* text_model_kind = "text model";
 
+// Of the tokens of a text.
+inline constexpr std::size_t longest_text = 100'000;
+
 // Which of two classes a text is of. A network reads so many tokens of a vocabulary, the last ones of a longer text.
 class TextTask final : public ClassTask {
  public:
@@ -26,6 +29,8 @@ class TextTask final : public ClassTask {
 
   // Throws InvalidArgument.
   TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const ClassTaskOptions& options);
+  // To measure a model that was trained on others.
+  TextTask(std::shared_ptr<const TextSet> texts, Reader reader);
 
   std::unique_ptr<LearningTask> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;

@@ -7,6 +7,7 @@
 #include "train/trained_model.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -15,11 +16,12 @@
 namespace ignd {
 namespace {
 
-// So many at a time, fewer if they are large: between them a run can be stopped.
+// So many at a time, fewer if they are large: between them a run can be stopped. Texts, which need no room, take long.
 constexpr std::size_t most_at_a_time = 64;
 std::size_t samples_at_a_time(std::size_t room) {
+  if (room == 0) return 1;
   constexpr std::size_t most_numbers = std::size_t{1} << 16;
-  return std::clamp<std::size_t>(most_numbers / std::max<std::size_t>(room, 1), 1, most_at_a_time);
+  return std::clamp<std::size_t>(most_numbers / room, 1, most_at_a_time);
 }
 
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
@@ -33,6 +35,10 @@ std::vector<std::pair<std::string, std::string>> describe(const LearningTask& ta
 }
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
+
+struct Stopped : std::runtime_error {
+  Stopped() : std::runtime_error("the run was stopped") {}
+};
 
 TrainingStatus status_of(const std::string& name) {
   for (const TrainingStatus known :
@@ -74,6 +80,19 @@ const char* to_string(TrainingStatus status) {
       return "diverged";
   }
   return "unknown";
+}
+
+std::optional<Quality> judge_unless(const std::atomic<bool>& stop, const LearningTask& task, const Model<float>& model,
+                                    std::span<const std::uint32_t> rows) {
+  Trace<float> trace(model);
+  try {
+    return judge(task, rows, [&](const Input<float>& x) {
+      if (stop.load(std::memory_order_relaxed)) throw Stopped();
+      return model.predict(x, trace);
+    });
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
 }
 
 TrainingRun::TrainingRun(const LearningTask& task, RunOptions options)
@@ -126,17 +145,17 @@ void TrainingRun::keep(const Model<float>& now) {
   best_epoch_ = epoch_;
 }
 
-EpochReport TrainingRun::finish_epoch() {
-  ++epoch_;
-  EpochReport report{.epoch = epoch_, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
+std::optional<EpochReport> TrainingRun::finish_epoch(const std::atomic<bool>& stop) {
+  EpochReport report{.epoch = epoch_ + 1, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
   const auto now = trainer_->snapshot();
   double loss = report.training_loss;
   if (!task_.split().validation.empty()) {
-    Trace<float> trace(*now);
-    report.validation =
-        judge(task_, task_.split().validation, [&](const Input<float>& x) { return now->predict(x, trace); });
+    const auto quality = judge_unless(stop, task_, *now, task_.split().validation);
+    if (!quality) return std::nullopt;
+    report.validation = *quality;
     loss = report.validation.loss;
   }
+  ++epoch_;
   if (!(loss <= largest_loss_)) {
     status_ = TrainingStatus::diverged;
     return report;
@@ -164,7 +183,7 @@ std::optional<EpochReport> TrainingRun::learn_epoch(const std::atomic<bool>& sto
     progress();
   }
   if (status_ != TrainingStatus::running) return std::nullopt;
-  return finish_epoch();
+  return finish_epoch(stop);
 }
 
 std::unique_ptr<Model<float>> TrainingRun::kept() const {

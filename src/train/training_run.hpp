@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ struct EpochReport {
   bool best = false;
 };
 
+// Judges a model, unless it is stopped before the end: a prediction may take long.
+std::optional<Quality> judge_unless(const std::atomic<bool>& stop, const LearningTask& task, const Model<float>& model,
+                                    std::span<const std::uint32_t> rows);
+
 // Trains a model on a task, epoch by epoch. A run is a pure function of the task and the options: stopped, saved and
 // restored at any moment, it ends with the same bits.
 class TrainingRun {
@@ -81,7 +86,7 @@ class TrainingRun {
  private:
   void start_epoch();
   void learn_some(std::uint64_t most);
-  EpochReport finish_epoch();
+  std::optional<EpochReport> finish_epoch(const std::atomic<bool>& stop);
   void keep(const Model<float>& now);
   void check_same_run(const Checkpoint& checkpoint) const;
   bool keeps_best() const { return !options_.keep_last && !task_.split().validation.empty(); }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cli/training_data.hpp"
+#include "data/class_files.hpp"
+#include "train/class_task.hpp"
+
+namespace ignd::cli {
+
+// Images or texts to train on.
+struct ClassDataParts {
+  std::unique_ptr<ClassTask> task;
+  Shape shape;
+  std::string samples;   // "images"
+  std::string size_key;  // of `size` among the events: "pixels"
+  std::uint64_t size_value = 0;
+  std::string detail;                // what is read of a sample
+  std::vector<SkippedFile> skipped;  // by name
+};
+
+std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts);
+
+// What images and texts have in common: defaults of networks, and options of tables that they do not have; `what` is
+// "images". Throws InvalidArgument.
+void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what);
+
+// How the samples are split.
+ClassTaskOptions class_task_options(const TrainOptions& options);
+
+}  // namespace ignd::cli

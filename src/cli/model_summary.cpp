@@ -1,0 +1,70 @@
+#include "cli/model_summary.hpp"
+
+#include "cli/output.hpp"
+#include "cli/quality_table.hpp"
+
+namespace ignd::cli {
+
+void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
+                      const std::string& samples) {
+  if (!quality.regression && !quality.classification) throw Error("the model's predictions are not all finite numbers");
+  if (!options.json) {
+    print_table({fmt::format("{} {}", with_commas(count), samples)}, {{"model", {quality}}});
+    return;
+  }
+  JsonLine line("result");
+  line.set(samples, count).set("loss", model.loss);
+  set_metrics(line, "metrics.test", quality);
+  line.print();
+}
+
+void print_summary(const TrainedModel& model, const Checkpoint& checkpoint) {
+  print("{} ({} weights), loss {}, {}\n", model.model->spec(), with_commas(model.model->parameters().size()),
+        model.loss, checkpoint.text("run.status"));
+  print("rule {}, transform {}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
+        checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
+  print("target {}: {}\n", model.target.name, describe(model.target));
+}
+
+JsonLine summary_line(const TrainedModel& model, const Checkpoint& checkpoint) {
+  JsonLine line("model");
+  line.set("kind", checkpoint.text("kind"))
+      .set("model", model.model->spec())
+      .set("weights", std::uint64_t{model.model->parameters().size()})
+      .set("loss", model.loss)
+      .set("target", model.target.name)
+      .set("rule", checkpoint.text("rule"))
+      .set("transform", checkpoint.text("transform"))
+      .set("schedule", checkpoint.text("schedule"))
+      .set("steps", checkpoint.number("steps"))
+      .set("status", checkpoint.text("run.status"));
+  return line;
+}
+
+void refuse_table_options(const UseOptions& options, const std::string& samples) {
+  std::vector<std::string> found;
+  if (!options.data.format.empty()) found.emplace_back("--format");
+  if (!options.data.delimiter.empty()) found.emplace_back("--delimiter");
+  if (!options.data.header.empty()) found.emplace_back("--header");
+  if (options.weight) found.emplace_back("--weight");
+  if (!found.empty()) throw InvalidArgument(fmt::format("{} cannot be given for {}", join(found, ", "), samples));
+}
+
+void check_classes(const UseOptions& options, const std::vector<std::string>& classes, const Target& target) {
+  if (classes == target.classes) return;
+  const std::string known = fmt::format("{} and {}", in_quotes(target.classes[0]), in_quotes(target.classes[1]));
+  if (classes.empty()) {
+    throw FileError(fmt::format("{} has no class folders; to measure the model, put the files into {}",
+                                options.data.name(), known));
+  }
+  constexpr std::size_t most_listed = 5;
+  std::vector<std::string> names;
+  for (const std::string& name : classes) {
+    if (names.size() < most_listed) names.push_back(in_quotes(name));
+  }
+  if (classes.size() > most_listed) names.emplace_back("...");
+  throw FileError(fmt::format("{} has the class{} {}; the model knows {}", options.data.name(),
+                              classes.size() == 1 ? "" : "es", join(names, ", "), known));
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,78 @@
+// Tables to train on.
+#include "cli/output.hpp"
+#include "cli/quality_table.hpp"
+#include "cli/training_data.hpp"
+#include "core/text.hpp"
+#include "data/csv.hpp"
+#include "ignd/error.hpp"
+#include "ignd/loss.hpp"
+#include "train/table_model.hpp"
+#include "train/table_task.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+class TableData final : public TrainingData {
+ public:
+  explicit TableData(const TrainOptions& options) : table_(options.data.read()), task_(table_, options.task) {}
+
+  const LearningTask& task() const override { return task_; }
+  std::string samples() const override { return "rows"; }
+  void print_warnings() const override;
+  std::uint64_t size() const override { return table_.size(); }
+  std::vector<std::string> details() const override;
+  std::string inputs() const override { return fmt::format("{} features", task_.encoder().features()); }
+  void describe(JsonLine& line) const override { line.set("features", std::uint64_t{task_.encoder().features()}); }
+  std::vector<Predictor> baselines() const override { return fit_baselines(task_); }
+  RaceSize race_size() const override { return {.samples = 20'000}; }
+  std::optional<Shape> measured_shape() const override { return std::nullopt; }
+
+ private:
+  Table table_;
+  TableTask task_;
+};
+
+// A column of numbers with a stray word among them would be learned as texts, each a thing of its own.
+void TableData::print_warnings() const {
+  for (const Column& column : table_.columns()) {
+    double value = 0;
+    const auto is_text = [&](const auto& label) { return !is_number(label.second, value); };
+    const auto texts = static_cast<std::size_t>(std::ranges::count_if(column.labels, is_text));
+    if (texts == 0 || 10 * texts > column.labels.size()) continue;
+    const std::string& stray = std::ranges::find_if(column.labels, is_text)->second;
+    print_error("ignd: warning: column {} is taken for texts because of {}; most of its values are numbers\n",
+                in_quotes(column.name), in_quotes(stray));
+  }
+}
+
+std::vector<std::string> TableData::details() const {
+  constexpr std::size_t most_shown = 30;
+  const auto& columns = task_.encoder().columns();
+  std::vector<std::string> lines;
+  for (std::size_t c = 0; c < std::min(columns.size(), most_shown); ++c) {
+    lines.push_back(fmt::format("{:<20} {}", columns[c].name, cli::describe(columns[c])));
+  }
+  if (columns.size() > most_shown) lines.push_back(fmt::format("and {} more columns", columns.size() - most_shown));
+  return lines;
+}
+
+void complete(TrainOptions& options) {
+  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  refuse_options(options, {"--size"}, " can only be given for images");
+  refuse_options(options, {"--length"}, " can only be given for texts");
+  model_spec(options.run.model, 1);
+  if (!options.task.loss.empty()) make_loss(options.task.loss);
+  options.data.dialect();
+}
+
+std::unique_ptr<TrainingData> read(const TrainOptions& options) { return std::make_unique<TableData>(options); }
+
+}  // namespace
+
+const DataKind table_data{table_model_kind, complete, read};
+
+}  // namespace ignd::cli

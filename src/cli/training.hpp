@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/training_data.hpp"
+#include "ignd/checkpoint.hpp"
+
+#include <optional>
+
+namespace ignd::cli {
+
+// Trains on the data as the options say, or goes on with a saved run, and prints how good the model is. Returns the
+// exit code.
+int train_on(const TrainingData& data, TrainOptions options, const std::optional<Checkpoint>& saved);
+
+}  // namespace ignd::cli

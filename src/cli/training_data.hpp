@@ -1,0 +1,70 @@
+#pragma once
+
+#include "cli/json_line.hpp"
+#include "cli/train.hpp"
+#include "models/shape.hpp"
+#include "train/learning_task.hpp"
+#include "train/table_baselines.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ignd::cli {
+
+// Samples that were read to be learned from, and what there is to say of them.
+class TrainingData {
+ public:
+  virtual ~TrainingData() = default;
+  TrainingData() = default;
+  TrainingData(const TrainingData&) = delete;
+  TrainingData& operator=(const TrainingData&) = delete;
+  TrainingData(TrainingData&&) = delete;
+  TrainingData& operator=(TrainingData&&) = delete;
+
+  virtual const LearningTask& task() const = 0;
+  virtual std::string samples() const = 0;  // what they are called: "rows"
+
+  // What the user should know before anything else, on the standard error.
+  virtual void print_warnings() const = 0;
+  virtual std::uint64_t size() const = 0;
+  virtual std::vector<std::string> details() const = 0;  // a line each
+  virtual std::string inputs() const = 0;                // of the model: "9 features"
+  virtual void describe(JsonLine& line) const = 0;       // what is not the same for all kinds of data
+
+  virtual std::vector<Predictor> baselines() const = 0;
+
+  // How many samples each rate of a race is given, and how many it is judged by.
+  struct RaceSize {
+    std::uint64_t samples = 0;
+    std::size_t judged = std::numeric_limits<std::size_t>::max();
+  };
+  virtual RaceSize race_size() const = 0;
+
+  // Where a run may take long, what its model reads, so that its steps can be measured.
+  virtual std::optional<Shape> measured_shape() const = 0;
+};
+
+// A kind of data, with its own options and defaults.
+struct DataKind {
+  const char* model_kind;  // of the model files
+  // Fills in what the user left open, and refuses what means nothing for such data or cannot be. Throws
+  // InvalidArgument.
+  void (*complete)(TrainOptions& options);
+  // Throws FileError or InvalidArgument; ReadingStopped where Ctrl-C was pressed.
+  std::unique_ptr<TrainingData> (*read)(const TrainOptions& options);
+};
+
+extern const DataKind table_data;
+extern const DataKind image_data;
+extern const DataKind text_data;
+
+bool is_given(const TrainOptions& options, const std::string& name);
+
+// Options that say nothing of such data are refused, rather than left unheard. Throws InvalidArgument.
+void refuse_options(const TrainOptions& options, const std::vector<std::string>& refused, const std::string& why);
+
+}  // namespace ignd::cli

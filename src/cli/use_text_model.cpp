@@ -1,0 +1,112 @@
+#include "cli/use_text_model.hpp"
+
+#include "cli/class_predictions.hpp"
+#include "cli/model_summary.hpp"
+#include "cli/output.hpp"
+#include "cli/save_model.hpp"
+#include "core/text.hpp"
+#include "data/catalogue.hpp"
+#include "data/data_file.hpp"
+#include "data/sample_kind.hpp"
+#include "data/text_set.hpp"
+#include "data/tokenizer.hpp"
+#include "ignd/error.hpp"
+#include "train/text_model.hpp"
+#include "train/text_task.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+Tokenizer tokenizer_for(const TextModel& model) {
+  Tokenizer tokenizer = read_cl100k(find_data("cl100k-base"));
+  if (tokenizer.vocabulary() == model.reader.vocabulary) return tokenizer;
+  throw FileError(fmt::format("the model knows {} tokens, but there are {}; it was trained with another vocabulary",
+                              model.reader.vocabulary, tokenizer.vocabulary()));
+}
+
+// A model that learned from a column reads one, unless it is given files.
+bool reads_column(const TextModel& model, const UseOptions& options) {
+  return !model.reader.text_column.empty() && !holds_files(options.data.path);
+}
+
+// With the classes of their folders, or of the target column if that is asked for.
+TextSet read_texts(const TextModel& model, const UseOptions& options, bool with_target) {
+  if (reads_column(model, options)) {
+    TextColumns columns{.text = model.reader.text_column, .target = {}, .classes = {}};
+    if (with_target) {
+      columns.target = model.reader.target_column;
+      columns.classes = model.target.classes;
+    }
+    const Tokenizer tokenizer = tokenizer_for(model);
+    try {
+      return read_text_table(options.data, columns, tokenizer, model.reader.length);
+    } catch (const InvalidArgument& fault) {
+      throw FileError(fmt::format("{} does not fit the model: {}", options.data.name(), fault.what()));
+    }
+  }
+  if (options.data.path == "-") throw InvalidArgument("files of text cannot come from the standard input");
+  refuse_table_options(options, "files of text");
+  refuse_model(options.data.path);
+  TextSet texts = read_text_files(options.data.path, tokenizer_for(model), model.reader.length);
+  if (!texts.skipped().empty()) {
+    print_error("ignd: {} files are not named *.txt and are left out\n", texts.skipped().size());
+  }
+  return texts;
+}
+
+}  // namespace
+
+bool is_text_model(const Checkpoint& checkpoint) {
+  return checkpoint.has("kind") && checkpoint.text("kind") == text_model_kind;
+}
+
+int predict_texts(const UseOptions& options, const Checkpoint& checkpoint) {
+  const auto model = load_model<TextModel>(options.model, checkpoint);
+  if (!options.output.empty()) check_can_save(options.output, options.data);
+  const TextSet texts = read_texts(model, options, false);
+  ClassPredictions predictions(model, reads_column(model, options) ? "row" : "file");
+  Trace<float> trace(*model.model);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    predictions.add(texts.name(i), model.model->predict({.values = {}, .index = texts.tokens(i)}, trace));
+  }
+  predictions.write(options.output);
+  return 0;
+}
+
+int evaluate_texts(const UseOptions& options, const Checkpoint& checkpoint) {
+  const auto model = load_model<TextModel>(options.model, checkpoint);
+  if (options.weight) throw InvalidArgument("--weight cannot be given for texts");
+  auto texts = std::make_shared<const TextSet>(read_texts(model, options, true));
+  check_classes(options, texts->classes(), model.target);
+  const TextTask task(texts, model.reader);
+  Trace<float> trace(*model.model);
+  const auto& rows = task.split().test;
+  const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });
+  print_evaluation(options, model, quality, rows.size(), "texts");
+  return 0;
+}
+
+int inspect_texts(const UseOptions& options, const Checkpoint& checkpoint) {
+  const auto model = load_model<TextModel>(options.model, checkpoint);
+  const TextTask::Reader& reader = model.reader;
+  if (options.json) {
+    auto line = summary_line(model, checkpoint);
+    line.set("tokens", std::uint64_t{reader.length}).set("vocabulary", std::uint64_t{reader.vocabulary});
+    if (!reader.text_column.empty()) line.set("text", reader.text_column);
+    line.print();
+    return 0;
+  }
+  print_summary(model, checkpoint);
+  print("  {}: the last {} tokens of each, of a vocabulary of {}\n",
+        reader.text_column.empty() ? "files of text" : "the texts in column " + reader.text_column, reader.length,
+        reader.vocabulary);
+  return 0;
+}
+
+}  // namespace ignd::cli
