@@ -446,7 +446,7 @@ TEST_F(TextTool, LearnsFromFiles) {
   const Outcome outcome = run_tool(train({data}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part :
-       {"60 texts: 48 to train on", "class neg or pos", "the first 8 tokens of each", "best constant"}) {
+       {"60 texts: 48 to train on", "class neg or pos", "the last 8 tokens of each", "best constant"}) {
     EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
   }
   EXPECT_GT(result({"evaluate", model_, data})["metrics"]["test"]["accuracy"], 0.9);
@@ -456,7 +456,7 @@ TEST_F(TextTool, LearnsFromFiles) {
   EXPECT_TRUE(lines[1].starts_with("neg/00.txt,"));
   const std::string one = run_tool({"predict", model_, data + "/neg/00.txt"}).out;
   EXPECT_EQ(one, lines[0] + "\n" + lines[1].substr(4) + "\n");
-  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "files of text: the first 8 tokens of each"));
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "files of text: the last 8 tokens of each"));
   EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["tokens"], 8);
   expect_refusal({"evaluate", model_, fill("other", {{"neg/1.txt", "a"}, {"new/1.txt", "b"}})}, 1, "the model knows");
   expect_refusal({"predict", model_, "-"}, 2, "cannot come from the standard input");

@@ -173,7 +173,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->check(CLI::Range(std::size_t{1}, ignd::largest_image_side))
       ->capture_default_str()
       ->group(networks);
-  command->add_option("--length", options.length, "Tokens of a text that are read")
+  command->add_option("--length", options.length, "Tokens of a text that are read: its last ones")
       ->check(CLI::Range(std::size_t{1}, ignd::longest_text))
       ->capture_default_str()
       ->group(networks);
