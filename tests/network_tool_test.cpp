@@ -310,7 +310,7 @@ TEST_F(ImageTool, GoesOnWithTheSameOptionsAndDataOnly) {
   refuse({"--size", "8", "--model", "cnn:2/4"}, "other data");
   write_text(path("table.csv"), "a,y\n1,2\n2,3\n3,5\n4,4\n");
   expect_refusal({"train", path("table.csv"), "--target", "y", "--resume", model_}, 1,
-                 "its model is of the kind 'image model', not 'table model'");
+                 "holds no training run on a table; it is of the kind 'image model'");
 }
 
 TEST_F(ImageTool, RefusesWhatMeansNothingForImages) {
@@ -479,6 +479,9 @@ TEST_F(TextTool, LearnsFromAColumnOfATable) {
   EXPECT_TRUE(lines[1].starts_with("1,"));
   write_text(path("plain.csv"), "review\nawful\n");
   EXPECT_EQ(lines_of(run_tool({"predict", model_, path("plain.csv")}).out).size(), 2U);
+  write_text(path("plain.txt"), "review\nawful\n");
+  EXPECT_TRUE(contains(run_tool({"predict", model_, path("plain.txt")}).out, "\nplain.txt,"));
+  EXPECT_TRUE(contains(run_tool({"predict", model_, path("plain.txt"), "--format", "csv"}).out, "\n1,"));
   expect_refusal({"evaluate", model_, path("plain.csv")}, 1, "there is no column 'sentiment'");
   write_text(path("other.csv"), "review,sentiment\nawful,bad\n");
   expect_refusal({"evaluate", model_, path("other.csv")}, 1, "is 'bad', but the model knows 'neg' and 'pos'");
@@ -492,8 +495,8 @@ TEST_F(TextTool, GoesOnWhereItWasStopped) {
   const std::string data = fill("reviews", reviews());
   expect_to_go_on(
       [&](const std::string& save) -> Words {
-        return {"train",    data,  "--model", "lstm:2x2",   "--length", "8",      "--lr", "0.01",
-                "--epochs", "200", "--json",  "--patience", "200",      "--save", save};
+        return {"train", data,       "--optimizer", "ignd",   "--model",    "lstm:2x2", "--length", "8", "--lr",
+                "0.01",  "--epochs", "100",         "--json", "--patience", "100",      "--save",   save};
       },
       SIGTERM);
 }

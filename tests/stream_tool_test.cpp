@@ -453,7 +453,7 @@ TEST_F(StreamTool, RefusesBadFiles) {
   };
   const Words y{"--target", "y"};
   refuse(path("nowhere.csv"), y, 1, "cannot open");
-  refuse(path(""), y, 1, "is a folder");
+  refuse(path(""), y, 2, "--stream cannot be given for files in folders");
   refuse(write("bad", ""), y, 1, "bad' is empty");
   refuse(write("bad", ""), {}, 1, "bad' has no examples");
   refuse(write("bad", "a,y\n"), y, 1, "bad' has no examples");

@@ -131,12 +131,10 @@ StreamTraining stream_options(const TrainOptions& options) {
 
 Checkpoint saved_run(const std::string& path, const DataKind& kind) {
   Checkpoint saved = Checkpoint::read(path);
-  if (!saved.has("run.rate")) throw FileError(fmt::format("{} holds no training run on such data", quoted_path(path)));
-  if (saved.text("kind") != kind.model_kind) {
-    throw FileError(fmt::format("{} holds a run on other data: its model is of the kind {}, not {}", quoted_path(path),
-                                in_quotes(saved.text("kind")), in_quotes(kind.model_kind)));
-  }
-  return saved;
+  const std::string found = saved.has("kind") ? saved.text("kind") : "";
+  if (saved.has("run.rate") && found == kind.model_kind) return saved;
+  throw FileError(fmt::format("{} holds no training run on {}{}", quoted_path(path), kind.name,
+                              found.empty() ? "" : fmt::format("; it is of the kind {}", in_quotes(found))));
 }
 
 }  // namespace

@@ -37,6 +37,6 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind image_data{image_model_kind, complete, read};
+const DataKind image_data{"images", image_model_kind, complete, read};
 
 }  // namespace ignd::cli

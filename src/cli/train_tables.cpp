@@ -73,6 +73,6 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) { return std::ma
 
 }  // namespace
 
-const DataKind table_data{table_model_kind, complete, read};
+const DataKind table_data{"a table", table_model_kind, complete, read};
 
 }  // namespace ignd::cli

@@ -51,6 +51,6 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind text_data{text_model_kind, complete, read};
+const DataKind text_data{"texts", text_model_kind, complete, read};
 
 }  // namespace ignd::cli

@@ -50,6 +50,7 @@ class TrainingData {
 
 // A kind of data, with its own options and defaults.
 struct DataKind {
+  const char* name;        // "a table"
   const char* model_kind;  // of the model files
   // Fills in what the user left open, and refuses what means nothing for such data or cannot be. Throws
   // InvalidArgument.

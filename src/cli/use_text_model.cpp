@@ -30,9 +30,11 @@ Tokenizer tokenizer_for(const TextModel& model) {
                               model.reader.vocabulary, tokenizer.vocabulary()));
 }
 
-// A model that learned from a column reads one, unless it is given files.
+// A model that learned from a column reads one, unless it is given files of text.
 bool reads_column(const TextModel& model, const UseOptions& options) {
-  return !model.reader.text_column.empty() && !holds_files(options.data.path);
+  const DataFile& data = options.data;
+  const bool is_text = is_text_name(data.path) && data.format.empty();
+  return !model.reader.text_column.empty() && !holds_files(data.path) && !is_text;
 }
 
 // With the classes of their folders, or of the target column if that is asked for.

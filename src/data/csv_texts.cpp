@@ -29,8 +29,9 @@ void visit_csv(const std::string& path, const CsvDialect& dialect, const std::ve
   constexpr std::size_t block = std::size_t{1} << 18;
   TextWindow text(open_bytes(path));
   CsvHead head = read_csv_head(text, dialect);
-  std::vector<std::size_t> places;
-  for (const std::string& column : columns) places.push_back(find_column(head.names, column));
+  std::vector<std::size_t> places(columns.size());
+  std::ranges::transform(columns, places.begin(),
+                         [&](const std::string& column) { return find_column(head.names, column); });
   std::vector<std::string_view> fields(columns.size());
   CsvRow row(head.delimiter);
   for (std::uint64_t rows = 0;;) {

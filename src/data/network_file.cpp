@@ -180,7 +180,7 @@ class NetworkReader {
   }
 
   std::string word_text(const toml::node& node, const OptionKey& key) {
-    const auto value = node.value<std::string>().value_or("");
+    auto value = node.value<std::string>().value_or("");
     if (node.is_string() && std::find(key.words.begin(), key.words.end(), value) != key.words.end()) return value;
     fault(node, "{} must be one of {}", key.name, join(key.words, ", "));
     return "";
