@@ -130,7 +130,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // An LSTM written out with matrices, one step at a time.
 TEST(Lstm, OutputIsTheRecursionWrittenOut) {
-  constexpr int width = 3, units = 4, steps = 6, vocabulary = 5;
+  constexpr Eigen::Index width = 3, units = 4, steps = 6, vocabulary = 5;
   Stream stream(5, "lstm");
   const Network<double> model(
       fmt::format("tokens {} {}; embedding {}; lstm {}; last; dense 1", steps, vocabulary, width, units), 9);
@@ -146,14 +146,14 @@ TEST(Lstm, OutputIsTheRecursionWrittenOut) {
   w += 4 * units;
   const Eigen::Map<const Eigen::VectorXd> head(w, units);
   const double head_bias = w[units];
-  for (std::size_t length = 0; length <= steps; ++length) {
+  for (std::size_t length = 0; length <= std::size_t{steps}; ++length) {
     std::vector<std::uint32_t> tokens(length);
     for (auto& token : tokens) token = static_cast<std::uint32_t>(stream.below(vocabulary));
     Eigen::VectorXd h = Eigen::VectorXd::Zero(units), c = Eigen::VectorXd::Zero(units);
     for (const auto token : tokens) {
       const Eigen::VectorXd x = embedding.row(token).transpose();
       const Eigen::VectorXd z = from_inputs.transpose() * x + from_state.transpose() * h + bias;
-      for (int k = 0; k < units; ++k) {
+      for (Eigen::Index k = 0; k < units; ++k) {
         c[k] = sigmoid(z[units + k]) * c[k] + sigmoid(z[k]) * std::tanh(z[2 * units + k]);
         h[k] = sigmoid(z[3 * units + k]) * std::tanh(c[k]);
       }
@@ -234,7 +234,7 @@ TEST(Network, FaultsNameTheLayer) {
       {"threads; values 2; dense 1", "it lacks its number"},
   };
   for (const auto& [text, fault] : bad) {
-    const std::string said = message_of([&] { Network<float> network(text); });
+    const std::string said = message_of([&text = text] { Network<float> network(text); });
     EXPECT_NE(said.find(fault), std::string::npos) << text << ": " << said;
     EXPECT_EQ(said.find('\n'), std::string::npos);
   }

@@ -103,7 +103,7 @@ class Item {
   static std::string next_word(std::string_view& left) {
     left = trimmed(left);
     const auto end = std::min(left.find_first_of(" \t\r\n"), left.size());
-    const std::string word(left.substr(0, end));
+    std::string word(left.substr(0, end));
     left.remove_prefix(end);
     left = trimmed(left);
     return word;
