@@ -97,6 +97,7 @@ std::unique_ptr<LearningTask> task_of(const Settings& settings, std::uint64_t se
   keep_first(split.train, settings.count("train"), seed, "some to learn from");
   keep_first(split.validation, settings.count("validation"), seed, "some to choose by");
   keep_first(split.test, settings.count("test"), seed, "some to be measured on");
+  if (settings.word("measured-on") == "validation") split.test = split.validation;
   return task->with_split(std::move(split));
 }
 
@@ -255,6 +256,13 @@ std::span<const SettingKey> ClassificationTask::keys() const {
       {"train", Kind::count, "0", 0, 1e9, {}, "samples to learn from; 0: all, less a tenth to choose by"},
       {"validation", Kind::count, "0", 0, 1e9, {}, "samples to choose by; 0: all of that tenth"},
       {"test", Kind::count, "0", 0, 1e9, {}, "samples to be measured on; 0: all"},
+      {"measured-on",
+       Kind::word,
+       "test",
+       0,
+       0,
+       {"test", "validation"},
+       "the part of the score; validation where set-ups are chosen, so that no test sample is looked at"},
       {"epochs", Kind::count, "1", 1, 1e6, {}, "passes over the samples, each in another order"},
       {"schedule", Kind::word, "constant", 0, 0, {"constant", "cosine"}, "of the learning rate"},
       {"points", Kind::count, "4", 1, 1000, {}, "points of the curve for each epoch"},

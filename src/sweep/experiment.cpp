@@ -322,16 +322,21 @@ class Reader {
         fault(*given->get("name"), "the panel's name {} has other characters than small letters, digits and hyphens",
               in_quotes(panel.name));
       }
-      if (const auto* methods = (*given)["method"].as_array()) {
-        for (const auto& item : *methods) {
-          if (const auto* method = item.as_table()) add_method(*method, *given, panel);
-        }
-        if (methods->empty()) fault(*methods, "a panel has no method");
-      }
+      add_methods(file_, *given, panel);
+      add_methods(*given, *given, panel);
+      if (panel.methods.empty()) fault(*given, "a panel has no method");
       if (!panel_names_.insert(panel.name).second) fault(*given, "two panels are named {}", in_quotes(panel.name));
       made_.panels.push_back(std::move(panel));
     }
     if (panels->empty()) fault(*panels, "there is no panel");
+  }
+
+  void add_methods(const toml::table& given, const toml::table& panel_table, Panel& panel) {
+    const auto* methods = given["method"].as_array();
+    if (methods == nullptr) return;
+    for (const auto& item : *methods) {
+      if (const auto* method = item.as_table()) add_method(*method, panel_table, panel);
+    }
   }
 
   void add_method(const toml::table& given, const toml::table& panel_table, Panel& panel) {
