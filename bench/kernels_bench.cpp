@@ -3,11 +3,13 @@
 //   kernels_bench --benchmark_filter=AVX2/float
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/peaks.hpp"
 
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -109,6 +111,102 @@ void layer_backward(benchmark::State& state, const Table<T>& table, Shape shape)
   count(state, shape.rows * shape.columns);
 }
 
+// out (rows x columns) = a b; the Gram matrix of a is a^T a, with a as b.
+struct ProductShape {
+  const char* name;
+  std::size_t rows, depth, columns;
+  bool add = false, gram = false, upper = false;
+};
+
+// What a batch of so many samples needs on its way through the layers.
+constexpr ProductShape product_shapes[] = {
+    {"32x9x32", 32, 9, 32},
+    {"64x33x32", 64, 33, 32},
+    {"32x65x32", 32, 65, 32},
+    {"1x33x32", 1, 33, 32},
+    {"33x32x64 added", 33, 32, 64, true},
+    {"33x32x1 added", 33, 32, 1, true},
+    {"gram 32x64x32", 32, 64, 32, false, true},
+    {"upper gram 32x64x32", 32, 64, 32, false, true, true},
+    {"32x9x128", 32, 9, 128},
+    {"64x33x128", 64, 33, 128},
+    {"32x65x128", 32, 65, 128},
+    {"1x33x128", 1, 33, 128},
+    {"33x128x64 added", 33, 128, 64, true},
+    {"33x128x1 added", 33, 128, 1, true},
+    {"gram 128x64x128", 128, 64, 128, false, true},
+    {"upper gram 128x64x128", 128, 64, 128, false, true, true},
+    {"64x33x8", 64, 33, 8},
+    {"64x33x5", 64, 33, 5},
+    {"64x33x31", 64, 33, 31},
+};
+
+template <class T>
+void product(benchmark::State& state, const Table<T>& table, ProductShape shape) {
+  const auto a = normals<T>(shape.rows * shape.depth);
+  const auto b = normals<T>(shape.depth * shape.columns);
+  std::vector<T> out(shape.rows * shape.columns);
+  Product<T> p{.rows = shape.rows,
+               .depth = shape.depth,
+               .columns = shape.columns,
+               .a = a.data(),
+               .a_row_stride = shape.gram ? 1 : shape.depth,
+               .a_column_stride = shape.gram ? shape.rows : 1,
+               .b = shape.gram ? a.data() : b.data(),
+               .b_stride = shape.columns,
+               .out = out.data(),
+               .out_stride = shape.columns,
+               .factor = T(1),
+               .add = shape.add,
+               .upper = shape.upper};
+  for (auto _ : state) {
+    table.product(p);
+    if (shape.add) p.factor = -p.factor;  // the sums stay where they are
+    benchmark::ClobberMemory();
+  }
+  count(state, shape.rows * shape.depth * shape.columns);
+}
+
+// What the machine can do at best.
+template <class T>
+void peak(benchmark::State& state) {
+  double items = 0;
+  for (auto _ : state) items += multiply_adds<T>(1000);
+  state.SetItemsProcessed(static_cast<std::int64_t>(items));
+}
+
+std::vector<double> positive_definite(std::size_t n) {
+  auto a = normals<double>(n * n, 0.1);
+  for (std::size_t k = 0; k < n; ++k) a[k * n + k] = static_cast<double>(n);
+  return a;
+}
+
+template <class T>
+void cholesky(benchmark::State& state, const Table<T>& table, std::size_t n) {
+  const auto a = positive_definite(n);
+  auto l = a;
+  for (auto _ : state) {
+    l = a;
+    benchmark::DoNotOptimize(table.cholesky(l.data(), n, n));
+    benchmark::ClobberMemory();
+  }
+  count(state, n * n * n / 6);
+}
+
+template <class T>
+void cholesky_solve(benchmark::State& state, const Table<T>& table, std::size_t n) {
+  auto l = positive_definite(n);
+  table.cholesky(l.data(), n, n);
+  const auto b = normals<double>(n);
+  auto x = b;
+  for (auto _ : state) {
+    x = b;
+    table.cholesky_solve(l.data(), n, n, x.data());
+    benchmark::ClobberMemory();
+  }
+  count(state, n * n);
+}
+
 template <class T>
 void relu(benchmark::State& state, const Table<T>& table, std::size_t n) {
   // (After the first repetition what was below zero is zero, and the list stays the same.)
@@ -196,6 +294,13 @@ void register_all(const Table<T>& table, const std::string& precision) {
   add("gather_dot/40 of 2^18", gather_dot<T>);
   for (const Shape shape : shapes) add("layer_forward/" + text(shape), layer_forward<T>, shape);
   for (const Shape shape : shapes) add("layer_backward/" + text(shape), layer_backward<T>, shape);
+  for (const ProductShape& shape : product_shapes) add(std::string("product/") + shape.name, product<T>, shape);
+  if constexpr (std::is_same_v<T, double>) {
+    for (const std::size_t n : {8, 32, 128, 160, 1000}) {
+      add("cholesky/" + std::to_string(n), cholesky<T>, n);
+      add("cholesky_solve/" + std::to_string(n), cholesky_solve<T>, n);
+    }
+  }
   for (const std::size_t n : lengths) add("relu/" + std::to_string(n), relu<T>, n);
   for (const Shape shape : shapes) add("add_outer/" + text(shape), add_outer<T>, shape);
   for (const Shape shape : shapes) add("update_outer_adam/" + text(shape), update_outer_adam<T>, shape);
@@ -215,6 +320,8 @@ void register_tables(const std::string& precision) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RegisterBenchmark("peak/float", peak<float>);
+  benchmark::RegisterBenchmark("peak/double", peak<double>);
   register_tables<float>("float");
   register_tables<double>("double");
   benchmark::RunSpecifiedBenchmarks();

@@ -60,6 +60,22 @@ struct DotAndSquares {
   double dot = 0, squares = 0;
 };
 
+// out[i][c] = factor sum_k a(i, k) b[k][c], on top of what out holds if `add`, with a(i, k) at
+// a[i a_row_stride + k a_column_stride], so that a may lie transposed. The others lie row by row. out overlaps neither.
+template <class T>
+struct Product {
+  std::size_t rows = 0, depth = 0, columns = 0;
+  const T* a = nullptr;
+  std::size_t a_row_stride = 0, a_column_stride = 0;
+  const T* b = nullptr;
+  std::size_t b_stride = 0;
+  T* out = nullptr;
+  std::size_t out_stride = 0;
+  T factor = 1;
+  bool add = false;
+  bool upper = false;  // only c >= i is asked for; what lies below may be computed or not
+};
+
 template <class T>
 struct Table {
   const char* name;
@@ -75,6 +91,14 @@ struct Table {
   void (*layer_forward)(const T* w, const T* u, Active rows, std::size_t columns, T* out);
   // out[r] = sum_c w[r][c] delta[c] for the active rows
   void (*layer_backward)(const T* w, const T* delta, Active rows, std::size_t columns, T* out);
+  void (*product)(const Product<T>& p);
+  // The L with L L^T = a, in place, for a symmetric matrix of which only the lower triangle is looked at, stored column
+  // by column: (i, k) at a[k stride + i] with i >= k. What lies on the other side of the diagonal may be overwritten.
+  // False, with anything in a, unless every pivot is finite, normal and above n epsilon times the diagonal entry it
+  // came from.
+  bool (*cholesky)(double* a, std::size_t n, std::size_t stride);
+  // x = (L L^T)^-1 x
+  void (*cholesky_solve)(const double* l, std::size_t n, std::size_t stride, double* x);
   // Writes the k with a[k] != 0 to `active`, which has room for n, and returns how many; relu cuts off what is below
   // zero first. A NaN stays one, and is active.
   std::size_t (*list_nonzero)(const T* a, std::size_t n, std::uint32_t* active);

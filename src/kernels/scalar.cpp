@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ignd::kernels {
 namespace {
@@ -44,6 +45,47 @@ void layer_backward(const T* w, const T* delta, Active rows, std::size_t columns
   for (const std::uint32_t r : rows) {
     out[r] = 0;
     for (std::size_t c = 0; c < columns; ++c) out[r] += w[r * columns + c] * delta[c];
+  }
+}
+
+template <class T>
+void product(const Product<T>& p) {
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    for (std::size_t c = p.upper ? i : 0; c < p.columns; ++c) {
+      T sum = 0;
+      for (std::size_t k = 0; k < p.depth; ++k) {
+        sum += p.a[i * p.a_row_stride + k * p.a_column_stride] * p.b[k * p.b_stride + c];
+      }
+      T& out = p.out[i * p.out_stride + c];
+      out = p.add ? out + p.factor * sum : p.factor * sum;
+    }
+  }
+}
+
+bool cholesky(double* a, std::size_t n, std::size_t stride) {
+  const double tiny = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  for (std::size_t k = 0; k < n; ++k) {
+    double* column = a + k * stride;
+    const double smallest = std::max(tiny * column[k], std::numeric_limits<double>::min());
+    for (std::size_t j = 0; j < k; ++j) {
+      const double* before = a + j * stride;
+      for (std::size_t i = k; i < n; ++i) column[i] -= before[k] * before[i];
+    }
+    if (!(column[k] > smallest && std::isfinite(column[k]))) return false;
+    const double root = std::sqrt(column[k]);
+    for (std::size_t i = k; i < n; ++i) column[i] /= root;
+  }
+  return true;
+}
+
+void cholesky_solve(const double* l, std::size_t n, std::size_t stride, double* x) {
+  for (std::size_t k = 0; k < n; ++k) {
+    x[k] /= l[k * stride + k];
+    for (std::size_t i = k + 1; i < n; ++i) x[i] -= l[k * stride + i] * x[k];
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t i = k + 1; i < n; ++i) x[k] -= l[k * stride + i] * x[i];
+    x[k] /= l[k * stride + k];
   }
 }
 
@@ -206,6 +248,9 @@ constexpr Table<T> make_table() {
           gather_dot,
           layer_forward,
           layer_backward,
+          product,
+          cholesky,
+          cholesky_solve,
           list_nonzero,
           relu,
           tanh,

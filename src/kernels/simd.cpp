@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd.cpp"
@@ -16,6 +15,8 @@
 #include <hwy/highway.h>
 // (and this one)
 #include <hwy/contrib/math/math-inl.h>
+// (and this one)
+#include "kernels/vectors-inl.hpp"
 
 #ifndef IGND_KERNELS_SIMD_ONCE
 #define IGND_KERNELS_SIMD_ONCE
@@ -42,6 +43,12 @@ HWY_BEFORE_NAMESPACE();
 namespace ignd::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// In simd_matrices.cpp.
+template <class T>
+void product(const Product<T>& p);
+bool cholesky(double* a, std::size_t n, std::size_t stride);
+void cholesky_solve(const double* l, std::size_t n, std::size_t stride, double* x);
+
 // body(d, k) for k = 0, lanes, 2 lanes, ... with whole vectors d, then for the rest one by one. The same operations on
 // one lane give the same bits as on many, so that it does not matter where a vector ends.
 template <class T, class Body>
@@ -52,11 +59,6 @@ HWY_INLINE void for_each_vector(std::size_t n, Body body) {
   std::size_t k = 0;
   for (; k + lanes <= n; k += lanes) body(d, k);
   for (; k < n; ++k) body(one, k);
-}
-
-template <class D, class V>
-HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, V v) {
-  return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
 bool increasing_below(const std::uint32_t* index, std::size_t n, std::uint32_t limit) {
@@ -115,14 +117,6 @@ HWY_INLINE double dot_of(const float* a, const float* b, std::size_t n) {
 template <class T>
 double dot(const T* a, const T* b, std::size_t n) {
   return dot_of(a, b, n);
-}
-
-// body(integral_constant<0>) ... body(integral_constant<count - 1>): unrolled where it is written, so that arrays of
-// vectors stay in registers.
-template <std::size_t count, class Body>
-HWY_INLINE void unrolled(Body body) {
-  [&]<std::size_t... k>(std::index_sequence<k...>) HWY_ATTR { (body(std::integral_constant<std::size_t, k>{}), ...); }
-  (std::make_index_sequence<count>{});
 }
 
 // Four weights from anywhere and four inputs, added to both sums. The weights are not brought together by Highway: its
@@ -568,6 +562,9 @@ constexpr Table<T> make_table(const char* name) {
       gather_dot<T>,
       layer_forward<T>,
       layer_backward<T>,
+      product<T>,
+      cholesky,
+      cholesky_solve,
       list_nonzero<T>,
       relu<T>,
       tanh<T>,
