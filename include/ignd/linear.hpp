@@ -12,6 +12,7 @@ class Linear final : public Model<T> {
 
   std::string spec() const override;
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Linear>(*this); }
+  std::unique_ptr<Batch<T>> make_batch(std::size_t size) const override;
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
   double forward(const Input<T>& x, Trace<T>& trace) const override;

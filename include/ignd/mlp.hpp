@@ -13,11 +13,12 @@ struct MlpOptions {
   Activation activation = Activation::relu;
   InitialWeights initial = InitialWeights::lecun;
   std::uint64_t seed = 0;
+  std::size_t outputs = 1;
 };
 
-// A feedforward network with one linear output unit: widths = {inputs, hidden...}. Each layer is one matrix stored by
-// input unit with the bias as its last row, so that an inactive unit costs nothing in either direction and the whole
-// layer is one block. Biases start at zero.
+// A feedforward network with a linear output unit, or several: widths = {inputs, hidden...}. Each layer is one matrix
+// stored by input unit with the bias as its last row, so that an inactive unit costs nothing in either direction and
+// the whole layer is one block. Biases start at zero.
 template <class T>
 class Mlp final : public Model<T> {
  public:
@@ -25,6 +26,8 @@ class Mlp final : public Model<T> {
 
   std::string spec() const override;
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Mlp>(*this); }
+  std::size_t outputs() const override { return layers_.back().columns; }
+  std::unique_ptr<Batch<T>> make_batch(std::size_t size) const override;
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
   std::vector<RowTable> row_tables() const override;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/batch.hpp"
 #include "ignd/sensitivity.hpp"
 
 #include <cstddef>
@@ -80,7 +81,8 @@ struct RowTable {
 // What a model may have at the most.
 inline constexpr std::size_t most_parameters = 0xffff'ffff;
 
-// A scalar output f(w, x) and its sensitivity. All parameters are one flat array.
+// A scalar output f(w, x) and its sensitivity. All parameters are one flat array. Some models may have several outputs;
+// those are read and trained in batches only (see BatchTrainer).
 //
 // Threads: const members may be called from any number of threads at once, each with its own Trace, as long as nobody
 // changes the parameters meanwhile.
@@ -95,6 +97,8 @@ class Model {
   // The text that names the architecture in a checkpoint, such as "mlp:widths=8x32,activation=relu".
   virtual std::string spec() const = 0;
   virtual std::unique_ptr<Model> clone() const = 0;
+
+  virtual std::size_t outputs() const { return 1; }
 
   // Throws BadSample unless x has the form this model reads.
   virtual void check(const Input<T>& x) const = 0;
@@ -111,6 +115,10 @@ class Model {
 
   // Fills trace.j with grad_w f (seeded with 1, never the gradient of a loss) after forward on the same x.
   virtual void sensitivity(const Input<T>& x, Trace<T>& trace) const = 0;
+
+  // A way for so many samples at a time, one at least, that must not outlive the model. That of models which have none
+  // of their own takes the samples one by one, for one output.
+  virtual std::unique_ptr<Batch<T>> make_batch(std::size_t size) const;
 
   // f(x), checked. The second form allocates a trace for the one call.
   double predict(const Input<T>& x, Trace<T>& trace) const;

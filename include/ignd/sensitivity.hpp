@@ -49,6 +49,10 @@ using Block = std::variant<Outer<T>, Dense<T>, Rows<T>>;
 template <class T>
 using Sensitivity = std::vector<Block<T>>;
 
+// a^T b for some rows of one table.
+template <class T>
+double inner_product(const Rows<T>& a, const Rows<T>& b);
+
 // a^T b for two sensitivities of one model, which have the same blocks in the same order (the rows may differ).
 template <class T>
 double inner_product(const Sensitivity<T>& a, const Sensitivity<T>& b);

@@ -3,6 +3,7 @@
 #include "ignd/loss.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ class StepRule {
 
   // Whether it looks at the loss's minimum; that is not asked for where nobody does.
   virtual bool uses_minimum() const { return true; }
+
+  // Of the Gauss-Newton rule, for whoever solves the same system for several samples or outputs.
+  struct Damping {
+    std::optional<double> eps_c;  // nothing: the loss's own
+    double eps_lm = 0;
+  };
+  virtual std::optional<Damping> damping() const { return std::nullopt; }
 
   virtual std::string spec() const = 0;
 };

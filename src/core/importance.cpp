@@ -1,9 +1,17 @@
 #include "core/importance.hpp"
 
+#include "ignd/error.hpp"
+
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace ignd {
+
+void refuse_weight(double weight) {
+  throw BadSample(fmt::format("the sample's weight is {}, but must be between 0 and {}", weight, largest_weight));
+}
 
 WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
                            double alpha, double weight) {

@@ -7,6 +7,7 @@ namespace ignd {
 
 // The largest importance weight a sample may have.
 inline constexpr double largest_weight = 1e6;
+[[noreturn]] void refuse_weight(double weight);
 
 struct WeightedStep {
   double coefficient = 0;  // sum of xi * l_f over the repetitions

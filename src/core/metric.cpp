@@ -126,6 +126,75 @@ void Metric<T>::observe(const Sensitivity<T>& j) {
 }
 
 template <class T>
+void Metric<T>::observe_input(std::size_t i, T x) {
+  if (x == T{0}) return;
+  Known& input = inputs_[i];
+  before_.push_back({i, input});
+  input.mean_square = mean_square_with(input, static_cast<double>(x));
+  ++input.seen;
+}
+
+template <class T>
+void Metric<T>::observe(const BatchSensitivity<T>& j) {
+  before_.clear();
+  for (const auto& any : j.blocks) {
+    if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
+      for (std::size_t i = 0; i < outer->inputs; ++i) {
+        for (std::size_t s = 0; s < j.samples; ++s) observe_input(i, outer->u[i * outer->u_stride + s]);
+      }
+    } else if (const auto* table = std::get_if<RowsBatch<T>>(&any); table != nullptr && table->on_input) {
+      for (const Rows<T>& rows : std::span(table->rows).first(j.samples)) {
+        for (std::size_t k = 0; k < rows.index.size(); ++k) observe_input(rows.index[k], rows.rows[k]);
+      }
+    }
+  }
+}
+
+template <class T>
+void Metric<T>::forget() {
+  for (auto before = before_.rbegin(); before != before_.rend(); ++before) inputs_[before->input] = before->known;
+  before_.clear();
+}
+
+template <class T>
+T Metric<T>::scaled(std::size_t i, T x) const {
+  const double mean = inputs_[i].mean_square;
+  return x == T{0} || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? static_cast<double>(x) / mean : mean);
+}
+
+template <class T>
+const BatchSensitivity<T>& Metric<T>::direction(const BatchSensitivity<T>& j) {
+  batch_direction_.samples = j.samples;
+  batch_direction_.per_sample = j.per_sample;
+  batch_direction_.blocks.resize(j.blocks.size());
+  for (std::size_t b = 0; b < j.blocks.size(); ++b) {
+    auto& block = batch_direction_.blocks[b] = j.blocks[b];
+    if (auto* outer = std::get_if<OuterBatch<T>>(&block); outer != nullptr && outer->on_input) {
+      scaled_batch_.resize(outer->inputs * outer->u_stride);
+      for (std::size_t i = 0; i < outer->inputs; ++i) {
+        for (std::size_t s = 0; s < j.samples; ++s) {
+          const std::size_t at = i * outer->u_stride + s;
+          scaled_batch_[at] = scaled(i, outer->u[at]);
+        }
+      }
+      outer->u = scaled_batch_.data();
+    } else if (auto* table = std::get_if<RowsBatch<T>>(&block); table != nullptr && table->on_input) {
+      scaled_batch_.clear();
+      for (const Rows<T>& rows : std::span(table->rows).first(j.samples)) {
+        for (std::size_t k = 0; k < rows.index.size(); ++k)
+          scaled_batch_.push_back(scaled(rows.index[k], rows.rows[k]));
+      }
+      std::span<const T> left = scaled_batch_;
+      for (Rows<T>& rows : std::span(table->rows).first(j.samples)) {
+        rows.rows = left.first(rows.index.size());
+        left = left.subspan(rows.index.size());
+      }
+    }
+  }
+  return batch_direction_;
+}
+
+template <class T>
 void Metric<T>::save(Checkpoint& checkpoint) const {
   std::vector<double> mean_square;
   std::vector<std::uint64_t> seen;

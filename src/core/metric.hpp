@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/batch.hpp"
 #include "ignd/model.hpp"
 #include "ignd/sensitivity.hpp"
 #include "ignd/trainer.hpp"
@@ -22,6 +23,9 @@ class Metric {
   // For the model whose trace this is: the blocks marked on_input say which weights it covers.
   Metric(MetricKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables);
 
+  // For batches, with so many inputs.
+  explicit Metric(std::size_t inputs) : fades_(false), inputs_(inputs) {}
+
   // For the fading kind: an input larger than all it was before taken together shows that its size was not known. What
   // was learned with it is scaled down with the metric, before it makes a prediction: a weight learned from a first
   // value near zero would throw it anywhere. True if weights have changed; undo() gives them back.
@@ -32,6 +36,12 @@ class Metric {
   // step is certain: then observe() it.
   const Sensitivity<T>& direction(const Sensitivity<T>& j);
   void observe(const Sensitivity<T>& j);
+
+  // The same for a batch, all of whose samples are taken into account: observe() them first, then ask for J P; forget()
+  // undoes the last observation. Not for the fading kind.
+  void observe(const BatchSensitivity<T>& j);
+  const BatchSensitivity<T>& direction(const BatchSensitivity<T>& j);
+  void forget();
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
@@ -49,6 +59,9 @@ class Metric {
   void scale(std::span<const T> inputs, std::span<const std::uint32_t> index);
   void count(std::span<const T> inputs, std::span<const std::uint32_t> index);
 
+  void observe_input(std::size_t i, T x);
+  T scaled(std::size_t i, T x) const;
+
   bool fades_;
   std::vector<Known> inputs_;
   struct Kept {
@@ -58,6 +71,15 @@ class Metric {
   std::vector<Kept> kept_;   // weights before meet()
   AlignedVector<T> scaled_;  // P u of the current sample
   Sensitivity<T> direction_;
+
+  // Of a batch.
+  struct Before {
+    std::size_t input;
+    Known known;
+  };
+  std::vector<Before> before_;  // what was known of the inputs it has, in the order of the observations
+  AlignedVector<T> scaled_batch_;
+  BatchSensitivity<T> batch_direction_;
 };
 
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #include "ignd/model.hpp"
 
+#include "core/one_by_one_batch.hpp"
 #include "ignd/error.hpp"
 
 #include <new>
@@ -18,6 +19,11 @@ Model<T>::Model(std::size_t parameter_count) {
   } catch (const std::bad_alloc&) {
     throw InvalidArgument(fmt::format("there is no memory for a model of {} parameters", parameter_count));
   }
+}
+
+template <class T>
+std::unique_ptr<Batch<T>> Model<T>::make_batch(std::size_t size) const {
+  return std::make_unique<OneByOneBatch<T>>(*this, size);
 }
 
 template <class T>

@@ -20,18 +20,7 @@ double product(const Dense<T>& a, const Dense<T>& b) {
 
 template <class T>
 double product(const Rows<T>& a, const Rows<T>& b) {
-  // The usual case, a sensitivity and its own direction, is one run over both.
-  if (a.index.data() == b.index.data()) return kernels::table<T>().dot(a.rows.data(), b.rows.data(), a.rows.size());
-  double sum = 0;
-  for (std::size_t i = 0, k = 0; i < a.index.size() && k < b.index.size();) {
-    if (a.index[i] == b.index[k]) {
-      sum += kernels::table<T>().dot(a.rows.data() + i * a.width, b.rows.data() + k * b.width, a.width);
-      ++i, ++k;
-    } else {
-      a.index[i] < b.index[k] ? ++i : ++k;
-    }
-  }
-  return sum;
+  return inner_product(a, b);
 }
 
 template <class T>
@@ -56,6 +45,22 @@ void write(const Rows<T>& block, T* out) {
 }  // namespace
 
 template <class T>
+double inner_product(const Rows<T>& a, const Rows<T>& b) {
+  // The usual case, a sensitivity and its own direction, is one run over both.
+  if (a.index.data() == b.index.data()) return kernels::table<T>().dot(a.rows.data(), b.rows.data(), a.rows.size());
+  double sum = 0;
+  for (std::size_t i = 0, k = 0; i < a.index.size() && k < b.index.size();) {
+    if (a.index[i] == b.index[k]) {
+      sum += kernels::table<T>().dot(a.rows.data() + i * a.width, b.rows.data() + k * b.width, a.width);
+      ++i, ++k;
+    } else {
+      a.index[i] < b.index[k] ? ++i : ++k;
+    }
+  }
+  return sum;
+}
+
+template <class T>
 double inner_product(const Sensitivity<T>& a, const Sensitivity<T>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -72,6 +77,8 @@ void write_dense(const Sensitivity<T>& j, std::span<T> out) {
   }
 }
 
+template double inner_product(const Rows<float>&, const Rows<float>&);
+template double inner_product(const Rows<double>&, const Rows<double>&);
 template double inner_product(const Sensitivity<float>&, const Sensitivity<float>&);
 template double inner_product(const Sensitivity<double>&, const Sensitivity<double>&);
 template void write_dense(const Sensitivity<float>&, std::span<float>);

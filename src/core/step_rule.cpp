@@ -63,6 +63,7 @@ class GaussNewton final : public StepRule {
   }
   bool allows_l2() const override { return true; }
   bool uses_minimum() const override { return false; }
+  std::optional<Damping> damping() const override { return Damping{eps_c_, eps_lm_}; }
   std::string spec() const override {
     return fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c_ ? format_number(*eps_c_) : "auto", eps_lm_);
   }

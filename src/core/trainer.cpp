@@ -2,6 +2,7 @@
 
 #include "core/importance.hpp"
 #include "core/metric.hpp"
+#include "core/saved_run.hpp"
 #include "core/text.hpp"
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
@@ -53,10 +54,6 @@ auto input_blocks(const Sensitivity<T>& j) {
   throw InvalidArgument(
       fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; lower one of them",
                   step, rate, l2));
-}
-
-[[noreturn]] void refuse_weight(double weight) {
-  throw BadSample(fmt::format("the sample's weight is {}, but must be between 0 and {}", weight, largest_weight));
 }
 
 }  // namespace
@@ -237,28 +234,14 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
 
 template <class T>
 std::unique_ptr<Model<T>> Trainer<T>::snapshot(Iterate which) const {
-  if (which == Iterate::averaged && (options_.average_from == 0 || steps_ < options_.average_from)) {
-    throw InvalidArgument("there is no averaged iterate: set average_from to a step that has been taken");
-  }
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;  // as in a step
-  auto model = model_.clone();
-  Updater<T> updater = *updater_;
-  updater.catch_up_all(model->parameters(), steps_);
-  if (which == Iterate::averaged) std::ranges::copy(updater.average(), model->parameters().begin());
-  return model;
+  return current_model(model_, *updater_, steps_, options_.average_from, which);
 }
 
 template <class T>
 void Trainer<T>::describe(Checkpoint& checkpoint) const {
-  checkpoint.set("precision", sizeof(T) == sizeof(float) ? std::string("float") : std::string("double"));
-  checkpoint.set("model", model_.spec());
-  checkpoint.set("loss", options_.loss->spec());
-  checkpoint.set("rule", rule_->spec());
-  checkpoint.set("transform", updater_->transform().spec());
-  checkpoint.set("schedule", options_.schedule.spec());
-  checkpoint.set("l2", format_number(options_.l2));
-  checkpoint.set("metric", std::string(to_string(options_.metric)));
-  checkpoint.set("average-from", std::to_string(options_.average_from));
+  describe_run<T>({model_.spec(), options_.loss->spec(), rule_->spec(), updater_->transform().spec(), options_.schedule,
+                   options_.l2, options_.metric, options_.average_from},
+                  checkpoint);
 }
 
 template <class T>
@@ -275,24 +258,10 @@ template <class T>
 void Trainer<T>::restore(const Checkpoint& checkpoint) {
   Checkpoint own;
   describe(own);
-  std::vector<std::string> differences;
-  for (const auto& [name, entry] : own.entries()) {
-    const std::string& here = std::get<std::string>(entry);
-    const std::string& there = checkpoint.text(name);
-    if (here != there)
-      differences.push_back(fmt::format("its {} is '{}', not '{}'", name, printable(there, there.size()), here));
-  }
-  if (!differences.empty()) {
-    throw FileError("the checkpoint belongs to another run: " + list_faults(differences));
-  }
-
+  check_same_run(own, checkpoint);
   // Everything is read before anything is changed.
   const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
-  const std::uint64_t status = checkpoint.number("status");
-  const auto is = [&](StepStatus known) { return status == static_cast<std::uint64_t>(known); };
-  if (is(StepStatus::zero_weight) || status > static_cast<std::uint64_t>(StepStatus::coefficient_not_finite)) {
-    throw FileError(fmt::format("the checkpoint has an unknown status {}", status));
-  }
+  const StepStatus status = saved_status(checkpoint);
   const std::uint64_t steps = checkpoint.number("steps");
   auto updater = std::make_unique<Updater<T>>(*updater_);
   updater->restore(checkpoint);
@@ -305,7 +274,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   updater_ = std::move(updater);
   metric_ = std::move(metric);
   steps_ = steps;
-  status_ = static_cast<StepStatus>(status);
+  status_ = status;
 }
 
 template class Trainer<float>;

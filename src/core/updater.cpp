@@ -53,7 +53,8 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   if (averages) average_.resize(parameter_count);
   for (const RowTable& table : options_.tables) {
     Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
-    const bool pays = table.width * sizeof(T) >= waiting_bytes && options_.l2 == 0 && !averages;
+    const bool pays =
+        table.width * sizeof(T) >= waiting_bytes && options_.l2 == 0 && !averages && !options_.whole_layers;
     if (table.sparse ? drifts || averages : drifts && pays) rows.stamp.resize(table.rows);
     if (table.sparse && options_.l2 > 0) rows.log_shrink.resize(table.rows);
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
@@ -81,10 +82,9 @@ void Updater<T>::average_range(std::size_t offset, std::size_t count, std::uint6
   kernels::table<T>().average(average_.data() + offset, w_.data() + offset, count, static_cast<T>(share));
 }
 
-// All weights outside sparse tables, and the rows of those that this step has read.
+// All weights outside sparse tables.
 template <class T>
-void Updater<T>::average_all(std::uint64_t t) {
-  if (t < options_.average_from) return;
+void Updater<T>::average_layers(std::uint64_t t) {
   std::size_t start = 0;
   for (const Rows& rows : tables_) {
     if (!rows.table.sparse) continue;
@@ -92,11 +92,6 @@ void Updater<T>::average_all(std::uint64_t t) {
     start = rows.table.offset + rows.table.rows * rows.table.width;
   }
   average_range(start, w_.size() - start, t);
-  for (const Read& read : reads_) {
-    const RowTable& table = tables_[read.table].table;
-    if (!table.sparse) continue;
-    for (const std::uint32_t row : read.rows) average_range(table.offset + row * table.width, table.width, t);
-  }
 }
 
 // A short run of steps is made from the one that is a step shorter, and so all of them in a row; a long one, which is
@@ -169,17 +164,20 @@ void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
   }
 }
 
-// Averages, and notes which rows are up to date.
+// Averages, and notes which rows are up to date: those of sparse tables that were read, once each.
 template <class T>
 void Updater<T>::follow_up(const Step& step) {
-  if (!average_.empty()) average_all(step.t);
+  const bool averages = !average_.empty() && step.t >= options_.average_from;
+  if (averages) average_layers(step.t);
   if (!waits_) return;
   log_shrink_ += std::log1p(-step.alpha * step.decay);
   for (const Read& read : reads_) {
     Rows& rows = tables_[read.table];
     for (const std::uint32_t row : read.rows) {
-      if (!rows.stamp.empty()) rows.stamp[row] = step.t;
       if (!rows.log_shrink.empty()) rows.log_shrink[row] = log_shrink_;
+      if (rows.stamp.empty() || rows.stamp[row] == step.t) continue;
+      rows.stamp[row] = step.t;
+      if (averages) average_range(rows.table.offset + row * rows.table.width, rows.table.width, step.t);
     }
   }
 }

@@ -31,6 +31,7 @@ class Updater final : public RowReader {
     std::vector<RowTable> tables;
     double l2 = 0;
     std::uint64_t average_from = 0;
+    bool whole_layers = false;  // every step goes through all rows of tables that are not sparse
   };
 
   // Why these options cannot be combined, one text each; empty if they can.
@@ -42,8 +43,8 @@ class Updater final : public RowReader {
   bool waits() const { return waits_; }
   void mark_waiting(Sensitivity<T>& j) const;
 
-  // A step consists of begin, the model's forward pass (which announces the rows it reads) and, unless the step is
-  // called off, finish: weights as after step t, then step t + 1. Returns h.
+  // A step consists of begin, the model's forward pass (which announces the rows it reads, some of them perhaps twice)
+  // and, unless the step is called off, finish: weights as after step t, then step t + 1. Returns h.
   void begin(std::span<T> w, std::uint64_t t) {
     w_ = w;
     t_ = t;
@@ -54,6 +55,13 @@ class Updater final : public RowReader {
     const double h = options_.transform->apply(w_, state_, j, direction, step);
     if (waits_ || !average_.empty()) follow_up(step);
     return h;
+  }
+
+  // The same where the caller moves the weights itself, by plain steps.
+  template <class Move>
+  void finish_plain(const Step& step, const Move& move) {
+    move(w_);
+    if (waits_ || !average_.empty()) follow_up(step);
   }
 
   // Gives all rows the values a dense run has after step t.
@@ -87,7 +95,7 @@ class Updater final : public RowReader {
   const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
   void catch_up(Rows& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);
-  void average_all(std::uint64_t t);
+  void average_layers(std::uint64_t t);
   void follow_up(const Step& step);
 
   Options options_;

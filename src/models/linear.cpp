@@ -2,6 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "kernels/kernels.hpp"
+#include "models/mlp_batch.hpp"
 
 #include <algorithm>
 
@@ -18,6 +19,14 @@ Linear<T>::Linear(std::size_t features, bool bias)
 template <class T>
 std::string Linear<T>::spec() const {
   return fmt::format("linear:features={},bias={}", features_, bias_ ? 1 : 0);
+}
+
+// With a bias it is a network of a single unit, with the same weights in the same order.
+template <class T>
+std::unique_ptr<Batch<T>> Linear<T>::make_batch(std::size_t size) const {
+  if (!bias_) return Model<T>::make_batch(size);
+  const std::vector<typename MlpBatch<T>::Layer> unit{{.rows = features_ + 1, .columns = 1, .weights = 0}};
+  return std::make_unique<MlpBatch<T>>(*this, unit, Activation::identity, size);
 }
 
 template <class T>

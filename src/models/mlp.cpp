@@ -3,6 +3,7 @@
 #include "ignd/error.hpp"
 #include "kernels/kernels.hpp"
 #include "models/activation.hpp"
+#include "models/mlp_batch.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -15,11 +16,12 @@ namespace ignd {
 namespace {
 
 // (inputs + 1) * outputs over all layers, refused before it can overflow.
-std::size_t count_weights(const std::vector<std::size_t>& widths) {
+std::size_t count_weights(const std::vector<std::size_t>& widths, std::size_t last) {
   if (widths.empty()) throw InvalidArgument("a network needs the number of its inputs");
+  if (last == 0) throw InvalidArgument("a network needs an output");
   std::size_t sum = 0;
   for (std::size_t l = 0; l < widths.size(); ++l) {
-    const std::size_t outputs = l + 1 < widths.size() ? widths[l + 1] : 1;
+    const std::size_t outputs = l + 1 < widths.size() ? widths[l + 1] : last;
     if (widths[l] == 0) throw InvalidArgument(fmt::format("width {} of the network is 0", l));
     if (widths[l] >= most_parameters || outputs >= most_parameters) return most_parameters + 1;
     sum += (widths[l] + 1) * outputs;
@@ -32,12 +34,12 @@ std::size_t count_weights(const std::vector<std::size_t>& widths) {
 
 template <class T>
 Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
-    : Model<T>(count_weights(widths)), widths_(std::move(widths)), activation_(options.activation) {
+    : Model<T>(count_weights(widths, options.outputs)), widths_(std::move(widths)), activation_(options.activation) {
   Stream stream(options.seed, "initial weights");
   std::size_t weights = 0;
   for (std::size_t l = 0; l < widths_.size(); ++l) {
     const std::size_t inputs = widths_[l];
-    const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : 1;
+    const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : options.outputs;
     layers_.push_back({inputs + 1, outputs, weights, scratch_size_, scratch_size_ + inputs + 1, index_size_});
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
@@ -48,7 +50,15 @@ Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
 
 template <class T>
 std::string Mlp<T>::spec() const {
-  return fmt::format("mlp:widths={},activation={}", fmt::join(widths_, "x"), activation_name(activation_));
+  const std::string several = outputs() == 1 ? "" : fmt::format(",outputs={}", outputs());
+  return fmt::format("mlp:widths={},activation={}{}", fmt::join(widths_, "x"), activation_name(activation_), several);
+}
+
+template <class T>
+std::unique_ptr<Batch<T>> Mlp<T>::make_batch(std::size_t size) const {
+  std::vector<typename MlpBatch<T>::Layer> layers;
+  for (const Layer& layer : layers_) layers.push_back({layer.rows, layer.columns, layer.weights});
+  return std::make_unique<MlpBatch<T>>(*this, std::move(layers), activation_, size);
 }
 
 template <class T>
@@ -67,6 +77,9 @@ std::vector<RowTable> Mlp<T>::row_tables() const {
 
 template <class T>
 void Mlp<T>::prepare(Trace<T>& trace) const {
+  if (outputs() != 1) {
+    throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs()));
+  }
   trace.scratch.assign(scratch_size_, T{0});
   trace.index.assign(index_size_, 0);
   for (const Layer& layer : layers_) {

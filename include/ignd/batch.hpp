@@ -1,0 +1,87 @@
+#pragma once
+
+#include "ignd/sensitivity.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace ignd {
+
+template <class T>
+struct Input;
+class RowReader;
+
+// The sensitivities of a batch are the rows of a matrix J, as many for each sample: row k belongs to sample
+// k / per_sample. As for one sample they are a list of blocks in the cheapest form a layer has, and views: the arrays
+// belong to a Batch. Where there is a matrix it is stored unit by unit, the samples side by side, so that all products
+// run along the samples.
+
+// A dense layer: j_k[r][c] = u[r][k / per_sample] * v[c][k].
+template <class T>
+struct OuterBatch {
+  std::size_t offset = 0;
+  std::size_t inputs = 0;
+  std::size_t units = 0;
+  const T* u = nullptr;  // inputs x samples
+  std::size_t u_stride = 0;
+  const T* v = nullptr;  // units x rows of J
+  std::size_t v_stride = 0;
+  bool on_input = false;  // as in Outer
+};
+
+// Weights that are shared within a sample: each row of J is written out, one of these for each.
+template <class T>
+struct DenseBatch {
+  std::size_t offset = 0;
+  std::vector<std::span<const T>> rows;
+};
+
+// Some rows of a table for each row of J.
+template <class T>
+struct RowsBatch {
+  std::size_t offset = 0;
+  std::size_t width = 1;
+  std::vector<Rows<T>> rows;
+  bool on_input = false;
+};
+
+template <class T>
+using BatchBlock = std::variant<OuterBatch<T>, DenseBatch<T>, RowsBatch<T>>;
+
+template <class T>
+struct BatchSensitivity {
+  std::size_t samples = 0;
+  std::size_t per_sample = 1;
+  std::vector<BatchBlock<T>> blocks;
+
+  std::size_t rows() const { return samples * per_sample; }
+};
+
+// Some samples' way through a model, and the room for it: made by Model::make_batch, used with the weights as they are
+// at each call, by one thread at a time. The calls allocate nothing once the largest sample has been seen.
+template <class T>
+class Batch {
+ public:
+  Batch() = default;
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  Batch(Batch&&) = delete;
+  Batch& operator=(Batch&&) = delete;
+  virtual ~Batch() = default;
+
+  // The outputs of samples that the model has checked, at most as many as the batch was made for: sample by sample, all
+  // outputs of each. Rows of sparse tables are announced to the reader, if there is one, before they are read.
+  virtual std::span<const T> forward(std::span<const Input<T>> x, RowReader* reader) = 0;
+
+  // After forward on the same samples. One row of J for each output of each sample: its sensitivity.
+  virtual const BatchSensitivity<T>& sensitivities() = 0;
+
+  // The same with one row for each sample: the sum of its outputs' sensitivities, each times its factor (as many as
+  // outputs, in their order).
+  virtual const BatchSensitivity<T>& combined(std::span<const T> factors) = 0;
+};
+
+}  // namespace ignd

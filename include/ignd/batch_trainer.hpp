@@ -1,0 +1,119 @@
+#pragma once
+
+#include "ignd/batch.hpp"
+#include "ignd/trainer.hpp"
+#include "ignd/vector_loss.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ignd {
+
+class Checkpoint;
+class DampedSystem;
+template <class T>
+class BatchAlgebra;
+
+enum class BatchMode {
+  average,  // the mean of what each sample's own step would be: of gradients or, with Gauss-Newton, of IGND directions
+  exact     // the damped Gauss-Newton step of the whole batch
+};
+
+const char* to_string(BatchMode mode);
+
+struct BatchOptions {
+  std::size_t size = 32;
+  BatchMode mode = BatchMode::average;
+  // The damping of an exact step, in place of the rule's eps_LM: d solves
+  // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c.
+  double lambda = 1;
+  bool adaptive = false;                          // lambda follows the gain ratio; with plain steps
+  std::uint64_t memory = std::uint64_t{1} << 32;  // bytes that the system of an exact step may take
+};
+
+struct BatchTrainerOptions {
+  std::shared_ptr<const VectorLoss> loss = make_vector_loss("squared");
+  Optimizer optimizer = {};
+  Schedule schedule = Schedule::constant(0.1);
+  double l2 = 0;                             // in average mode only
+  MetricKind metric = MetricKind::identity;  // or second_moment
+  std::uint64_t average_from = 0;
+  BatchOptions batch = {};
+};
+
+// One step, as seen before the weights moved.
+struct BatchStepInfo {
+  std::uint64_t step = 0;  // 1, 2, ...: steps taken, this one included
+  std::size_t samples = 0;
+  double weight = 0;  // sum over the samples
+  double loss = 0;    // mean over them, by their weights
+  double rate = 0;
+  double lambda = 0;           // of this step; 0 in average mode
+  std::optional<double> gain;  // what the batch's loss fell by, over what the quadratic model promised; if adaptive
+  StepStatus status = StepStatus::learned;
+};
+
+// One line of text, "step 12 samples 32 ...".
+std::string to_string(const BatchStepInfo& info);
+
+// Learns some samples at a time, with models of one output or several. Importance weights are repetitions: a sample of
+// weight 2 is two of the batch. The model must outlive it. A run is a pure function of the options, the initial weights
+// and the samples.
+template <class T>
+class BatchTrainer {
+ public:
+  // Throws InvalidArgument with every fault of the options and every pair that cannot be combined.
+  BatchTrainer(Model<T>& model, BatchTrainerOptions options);
+  ~BatchTrainer();
+  BatchTrainer(BatchTrainer&&) noexcept;
+  BatchTrainer& operator=(BatchTrainer&&) noexcept = delete;
+
+  // Takes 1 ... size samples. The targets are those of the samples, or where the loss has several for each, in
+  // `targets`, one sample after the other. Throws BadSample, NonConvexLoss, or InvalidArgument for a batch of a wrong
+  // size or a system that is singular without damping, before anything has changed. Once a step has ended the run,
+  // later ones return the same status and change nothing.
+  BatchStepInfo step(std::span<const Sample<T>> samples, std::span<const double> targets = {});
+
+  // As Trainer has them.
+  std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
+  std::uint64_t steps() const { return steps_; }
+  StepStatus status() const { return status_; }
+  const BatchTrainerOptions& options() const { return options_; }
+  const Model<T>& model() const { return model_; }
+  double lambda() const { return lambda_; }  // of the next step
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  struct Room;
+
+  std::vector<std::string> faults() const;
+  void check(std::span<const Sample<T>> samples, std::span<const double> targets) const;
+  void gather(std::span<const Sample<T>> samples, std::span<const double> targets);
+  StepStatus forward_and_descend(BatchStepInfo& info);
+  StepStatus evaluate_loss(std::span<const T> outputs, BatchStepInfo& info);
+  const BatchSensitivity<T>& sensitivities();
+  StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
+  StepStatus average_scalar_steps(double& decay);
+  StepStatus average_vector_steps();
+  StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
+  StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);
+  void follow_gain(BatchStepInfo& info);
+  void describe(Checkpoint& checkpoint) const;
+
+  Model<T>& model_;
+  BatchTrainerOptions options_;
+  std::shared_ptr<const StepRule> rule_;
+  std::unique_ptr<Metric<T>> metric_;
+  std::unique_ptr<Updater<T>> updater_;
+  std::unique_ptr<Room> room_;
+  double lambda_ = 0;
+  std::uint64_t steps_ = 0;
+  StepStatus status_ = StepStatus::learned;
+};
+
+}  // namespace ignd

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "ignd/loss.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+// A loss of C outputs, convex in them. Immutable and shared, as losses of one output are.
+class VectorLoss {
+ public:
+  virtual ~VectorLoss() = default;
+
+  // How many numbers the target of a sample has, for so many outputs. Throws InvalidArgument if it cannot have these.
+  virtual std::size_t targets(std::size_t outputs) const = 0;
+
+  // The value; the gradient in f goes to d1 and the Hessian, C x C and positive semidefinite, to d2.
+  virtual double at(std::span<const double> y, std::span<const double> f, std::span<double> d1,
+                    std::span<double> d2) const = 0;
+
+  // The default eps_c, added to the Hessian's diagonal, as Loss has one.
+  virtual double curvature_floor() const { return 0; }
+
+  // The infimum over f, for the Polyak rule.
+  virtual double minimum(std::span<const double> /*y*/) const { return 0; }
+
+  // Throws BadSample unless y is a target for so many outputs.
+  virtual void check_target(std::span<const double> y, std::size_t outputs) const = 0;
+
+  virtual std::string spec() const = 0;
+};
+
+// softmax      cross-entropy of classes 0 ... C-1 with logits; the target is the class's number
+// squared      ||f - y||^2 / 2
+// and every loss of one output, by the name that make_loss takes. Throws InvalidArgument for anything else.
+std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view spec);
+
+// A loss of one output as one of a vector of one.
+std::shared_ptr<const VectorLoss> as_vector_loss(std::shared_ptr<const Loss> loss);
+
+std::vector<std::string> vector_loss_names();
+
+}  // namespace ignd

@@ -1,0 +1,506 @@
+#include "ignd/batch_trainer.hpp"
+
+#include "core/batch_algebra.hpp"
+#include "core/damped_system.hpp"
+#include "core/importance.hpp"
+#include "core/metric.hpp"
+#include "core/saved_run.hpp"
+#include "core/text.hpp"
+#include "core/updater.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "kernels/flush_to_zero.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+bool all_finite(std::span<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
+// The inputs that a metric would cover; none if the model has no single block of weights that multiply them.
+template <class T>
+std::size_t metric_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
+  std::size_t blocks = 0, inputs = 0;
+  for (const auto& any : j.blocks) {
+    if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
+      ++blocks;
+      inputs = outer->inputs;
+    } else if (const auto* rows = std::get_if<RowsBatch<T>>(&any); rows != nullptr && rows->on_input) {
+      ++blocks;
+      inputs = tables.front().rows;
+    }
+  }
+  return blocks == 1 ? inputs : 0;
+}
+
+// What the Gram matrix, the system and the factors of a block's Gram matrix take.
+double system_bytes(std::size_t samples, std::size_t outputs, std::size_t number) {
+  const double rows = static_cast<double>(samples) * static_cast<double>(outputs);
+  const double matrices = outputs == 1 ? 2 : 3;
+  return rows * rows * (matrices * sizeof(double) + static_cast<double>(number)) +
+         static_cast<double>(samples) * static_cast<double>(samples) * static_cast<double>(number);
+}
+
+// Of lambda, when the model of the loss was too good or too bad (Levenberg and Marquardt's idea in Martens's form).
+constexpr double lambda_factor = 1.5;
+constexpr double good_gain = 0.75, bad_gain = 0.25;
+constexpr double least_lambda = 1e-12, most_lambda = 1e12;
+
+}  // namespace
+
+const char* to_string(BatchMode mode) { return mode == BatchMode::average ? "average" : "exact"; }
+
+std::string to_string(const BatchStepInfo& info) {
+  const std::string gain = info.gain ? fmt::format(" gain {:.4g}", *info.gain) : "";
+  return fmt::format("step {} samples {} loss {:.6g} rate {:.6g} lambda {:.6g}{} {}", info.step, info.samples,
+                     info.loss, info.rate, info.lambda, gain, to_string(info.status));
+}
+
+// Everything a step writes to, made once.
+template <class T>
+struct BatchTrainer<T>::Room {
+  Room(const Model<T>& model, const BatchOptions& options, std::size_t targets, bool exact)
+      : outputs(model.outputs()),
+        targets_each(targets),
+        batch(model.make_batch(options.size)),
+        algebra(options.size, outputs, exact),
+        system(exact ? options.size * outputs : outputs, outputs),
+        x(options.size),
+        weight(options.size),
+        y(options.size * targets),
+        f(options.size * outputs),
+        d1(f.size()),
+        d2(f.size() * outputs),
+        change(f.size()),
+        z(f.size()),
+        of_samples(f.size() * outputs),
+        factors(f.size()),
+        z_cast(f.size()),
+        value(options.size) {}
+
+  std::size_t outputs, targets_each;
+  std::unique_ptr<Batch<T>> batch;
+  BatchAlgebra<T> algebra;
+  DampedSystem system;
+
+  std::size_t samples = 0;  // those with a weight
+  double all_weight = 0;
+  std::vector<Input<T>> x;
+  std::vector<double> weight, y;
+  std::vector<double> f, d1, d2, change, z, of_samples;
+  std::vector<T> factors, z_cast;
+  std::vector<double> value;
+
+  std::size_t rows() const { return samples * outputs; }
+  std::span<const double> target(std::size_t s) const { return std::span(y).subspan(s * targets_each, targets_each); }
+};
+
+template <class T>
+BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
+    : model_(model), options_(std::move(options)), lambda_(options_.batch.lambda) {
+  std::vector<std::string> found = faults();
+  const auto keep_fault = [&](const auto& make) {
+    try {
+      make();
+    } catch (const InvalidArgument& fault) {
+      found.emplace_back(fault.what());
+    }
+  };
+  std::size_t targets_each = 1;
+  std::shared_ptr<const Transform<T>> transform;
+  keep_fault([&] { rule_ = make_step_rule(options_.optimizer.rule); });
+  keep_fault([&] { transform = make_transform<T>(options_.optimizer.transform); });
+  if (options_.loss != nullptr) keep_fault([&] { targets_each = options_.loss->targets(model.outputs()); });
+  const bool exact = options_.batch.mode == BatchMode::exact;
+  const bool several = model.outputs() > 1;
+  if (rule_ != nullptr) {
+    const bool gauss_newton = rule_->damping().has_value();
+    if (exact && !gauss_newton) {
+      found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
+    }
+    if (several && !gauss_newton && rule_->spec() != "gradient") {
+      found.push_back(
+          fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
+    }
+    if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
+      found.push_back(fmt::format("l2 with {} steps of the rule '{}'{}", to_string(options_.batch.mode), rule_->spec(),
+                                  several ? " and several outputs" : ""));
+    }
+  }
+  if (options_.batch.adaptive && options_.optimizer.transform != "plain") {
+    found.push_back(
+        fmt::format("an adaptive lambda needs plain steps, not the transform '{}'", options_.optimizer.transform));
+  }
+  const typename Updater<T>::Options update{.transform = transform,
+                                            .schedule = options_.schedule,
+                                            .tables = model.row_tables(),
+                                            .l2 = options_.l2,
+                                            .average_from = options_.average_from,
+                                            .whole_layers = true};
+  if (transform != nullptr) {
+    for (auto& fault : Updater<T>::faults(update)) found.push_back(std::move(fault));
+  }
+  if (!found.empty()) throw InvalidArgument(list_faults(found));
+
+  room_ = std::make_unique<Room>(model, options_.batch, targets_each, exact);
+  updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
+  if (options_.metric == MetricKind::identity) return;
+  const std::size_t inputs = metric_inputs(room_->batch->sensitivities(), std::span(update.tables));
+  if (inputs == 0) {
+    throw InvalidArgument(fmt::format(
+        "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
+  }
+  metric_ = std::make_unique<Metric<T>>(inputs);
+}
+
+template <class T>
+BatchTrainer<T>::~BatchTrainer() = default;
+template <class T>
+BatchTrainer<T>::BatchTrainer(BatchTrainer&&) noexcept = default;
+
+// Of the numbers among the options.
+template <class T>
+std::vector<std::string> BatchTrainer<T>::faults() const {
+  std::vector<std::string> found;
+  const BatchOptions& batch = options_.batch;
+  const bool exact = batch.mode == BatchMode::exact;
+  if (options_.loss == nullptr) found.emplace_back("there is no loss");
+  if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
+    found.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
+  }
+  if (batch.size == 0) found.emplace_back("a batch of 0 samples; it needs one at least");
+  if (!(batch.lambda >= 0) || !std::isfinite(batch.lambda)) {
+    found.push_back(fmt::format("lambda is {}, but must be a finite number of at least 0", batch.lambda));
+  }
+  if (batch.adaptive && (!exact || batch.lambda == 0)) {
+    found.emplace_back("an adaptive lambda needs exact steps and a lambda above 0 to start with");
+  }
+  if (options_.metric == MetricKind::fading_second_moment) {
+    found.emplace_back("the fading metric is one of single samples; use second_moment");
+  }
+  const double needed = exact ? system_bytes(batch.size, model_.outputs(), sizeof(T)) : 0;
+  if (needed > static_cast<double>(batch.memory)) {
+    found.push_back(
+        fmt::format("the system of an exact step has {} x {} = {} rows and takes {:.3g} MB, more than the {:.3g} MB "
+                    "allowed; use smaller batches",
+                    batch.size, model_.outputs(), batch.size * model_.outputs(), needed / 1e6,
+                    static_cast<double>(batch.memory) / 1e6));
+  }
+  return found;
+}
+
+template <class T>
+void BatchTrainer<T>::check(std::span<const Sample<T>> samples, std::span<const double> targets) const {
+  if (samples.empty() || samples.size() > options_.batch.size) {
+    throw InvalidArgument(
+        fmt::format("a batch of {} samples, but it has 1 to {}", samples.size(), options_.batch.size));
+  }
+  const std::size_t each = room_->targets_each;
+  if (each > 1 && targets.size() != samples.size() * each) {
+    throw InvalidArgument(fmt::format("{} targets for {} samples of {} each", targets.size(), samples.size(), each));
+  }
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const Sample<T>& sample = samples[s];
+    model_.check(sample.x);
+    options_.loss->check_target(each > 1 ? targets.subspan(s * each, each) : std::span(&sample.y, 1), model_.outputs());
+    if (!(sample.weight >= 0 && sample.weight <= largest_weight)) refuse_weight(sample.weight);
+    const auto& values = sample.x.values;
+    const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
+    if (bad != values.end()) {
+      throw BadSample(
+          fmt::format("value {} of sample {} is {}; the inputs must be finite", bad - values.begin(), s, *bad));
+    }
+  }
+}
+
+// Samples without weight are none.
+template <class T>
+void BatchTrainer<T>::gather(std::span<const Sample<T>> samples, std::span<const double> targets) {
+  Room& room = *room_;
+  room.samples = 0;
+  room.all_weight = 0;
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    if (samples[s].weight == 0) continue;
+    room.x[room.samples] = samples[s].x;
+    room.weight[room.samples] = samples[s].weight;
+    room.all_weight += samples[s].weight;
+    const double* y = room.targets_each > 1 ? targets.data() + s * room.targets_each : &samples[s].y;
+    std::copy_n(y, room.targets_each, room.y.begin() + static_cast<std::ptrdiff_t>(room.samples * room.targets_each));
+    ++room.samples;
+  }
+}
+
+template <class T>
+BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::span<const double> targets) {
+  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  BatchStepInfo info{.step = steps_, .rate = options_.schedule.rate(steps_ + 1), .gain = {}, .status = status_};
+  if (status_ != StepStatus::learned) return info;
+  check(samples, targets);
+  gather(samples, targets);
+  info.samples = room_->samples;
+  info.weight = room_->all_weight;
+  if (options_.batch.mode == BatchMode::exact) info.lambda = lambda_;
+  if (room_->samples == 0) {
+    info.status = StepStatus::zero_weight;
+    return info;
+  }
+  try {
+    info.status = forward_and_descend(info);
+  } catch (...) {
+    if (metric_) metric_->forget();
+    throw;
+  }
+  if (info.status != StepStatus::learned) {
+    if (metric_) metric_->forget();
+    status_ = info.status;
+  }
+  return info;
+}
+
+template <class T>
+StepStatus BatchTrainer<T>::forward_and_descend(BatchStepInfo& info) {
+  Room& room = *room_;
+  updater_->begin(model_.parameters(), steps_);
+  const auto outputs =
+      room.batch->forward(std::span(room.x).first(room.samples), updater_->waits() ? updater_.get() : nullptr);
+  if (const StepStatus status = evaluate_loss(outputs, info); status != StepStatus::learned) return status;
+
+  const BatchSensitivity<T>& j = sensitivities();
+  if (metric_) metric_->observe(j);
+  const BatchSensitivity<T>& d = metric_ ? metric_->direction(j) : j;
+  double decay = 0;
+  const StepStatus status = options_.batch.mode == BatchMode::exact ? solve_exactly(j, d) : average_steps(j, d, decay);
+  if (status != StepStatus::learned) return status;
+  return descend(d, decay, info);
+}
+
+// The losses and their derivatives, weights included: those of all samples together have weight 1.
+template <class T>
+StepStatus BatchTrainer<T>::evaluate_loss(std::span<const T> outputs, BatchStepInfo& info) {
+  Room& room = *room_;
+  const std::size_t n = room.outputs;
+  std::copy(outputs.begin(), outputs.end(), room.f.begin());
+  if (!all_finite(std::span(room.f).first(room.rows()))) return StepStatus::output_not_finite;
+  for (std::size_t s = 0; s < room.samples; ++s) {
+    const auto d2 = std::span(room.d2).subspan(s * n * n, n * n);
+    room.value[s] = options_.loss->at(room.target(s), std::span(room.f).subspan(s * n, n),
+                                      std::span(room.d1).subspan(s * n, n), d2);
+    info.loss += room.weight[s] / room.all_weight * room.value[s];
+    for (std::size_t c = 0; c < n; ++c) {
+      if (d2[c * n + c] < 0) {
+        throw NonConvexLoss(
+            fmt::format("the loss '{}' has second derivative {} at output {}; Gauss-Newton needs a "
+                        "loss that is convex in the outputs",
+                        options_.loss->spec(), d2[c * n + c], room.f[s * n + c]));
+      }
+    }
+  }
+  const bool finite = std::isfinite(info.loss) && all_finite(std::span(room.d1).first(room.rows())) &&
+                      all_finite(std::span(room.d2).first(room.rows() * n));
+  return finite ? StepStatus::learned : StepStatus::loss_not_finite;
+}
+
+// A gradient needs no more than one row for each sample, however many outputs there are.
+template <class T>
+const BatchSensitivity<T>& BatchTrainer<T>::sensitivities() {
+  Room& room = *room_;
+  if (room.outputs == 1 || rule_->damping()) return room.batch->sensitivities();
+  for (std::size_t k = 0; k < room.rows(); ++k) room.factors[k] = static_cast<T>(room.d1[k]);
+  return room.batch->combined(std::span(room.factors).first(room.rows()));
+}
+
+template <class T>
+StepStatus BatchTrainer<T>::average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay) {
+  Room& room = *room_;
+  const bool gradient = rule_->spec() == "gradient";
+  if (!gradient) {
+    room.algebra.gram_of_samples(j, d, room.of_samples);
+    if (!all_finite(std::span(room.of_samples).first(room.rows() * room.outputs))) {
+      return StepStatus::sensitivity_not_finite;
+    }
+  }
+  if (room.outputs == 1) {
+    const double floor = options_.loss->curvature_floor();
+    for (std::size_t s = 0; s < room.samples; ++s) {
+      const double share = room.weight[s] / room.all_weight;
+      const StepInput in{.loss = {room.value[s], room.d1[s], room.d2[s]},
+                         .minimum = options_.loss->minimum(room.target(s)),
+                         .curvature_floor = floor,
+                         .s = gradient ? 0 : room.of_samples[s],
+                         .l2 = options_.l2};
+      room.z[s] = share * rule_->coefficient(in);
+      if (options_.l2 > 0) decay += share * rule_->scale(in) * options_.l2;
+    }
+    return StepStatus::learned;
+  }
+  if (gradient) {
+    for (std::size_t s = 0; s < room.samples; ++s) room.z[s] = room.weight[s] / room.all_weight;
+    decay = options_.l2;
+    return StepStatus::learned;
+  }
+  return average_vector_steps();
+}
+
+// Each sample's own system of as many rows as there are outputs.
+template <class T>
+StepStatus BatchTrainer<T>::average_vector_steps() {
+  Room& room = *room_;
+  const std::size_t n = room.outputs;
+  const auto damping = *rule_->damping();
+  const double eps_c = damping.eps_c.value_or(options_.loss->curvature_floor());
+  for (std::size_t s = 0; s < room.samples; ++s) {
+    std::copy_n(room.of_samples.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, room.system.gram().begin());
+    std::copy_n(room.d2.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, room.system.curvature().begin());
+    for (std::size_t c = 0; c < n; ++c) room.system.curvature()[c * n + c] += eps_c;
+    const auto z = std::span(room.z).subspan(s * n, n);
+    if (!room.system.solve(n, damping.eps_lm, std::span(room.d1).subspan(s * n, n), z)) {
+      throw InvalidArgument("the system of a sample is singular; give the rule an eps_lm above 0");
+    }
+    for (double& number : z) number *= room.weight[s] / room.all_weight;
+  }
+  return StepStatus::learned;
+}
+
+template <class T>
+StepStatus BatchTrainer<T>::solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d) {
+  Room& room = *room_;
+  const std::size_t n = room.outputs, rows = room.rows();
+  room.algebra.gram(j, d, room.system.gram());
+  for (std::size_t k = 0; k < rows; ++k) {
+    if (!std::isfinite(room.system.gram()[k * rows + k])) return StepStatus::sensitivity_not_finite;
+  }
+  const double eps_c = rule_->damping()->eps_c.value_or(options_.loss->curvature_floor());
+  for (std::size_t k = 0; k < rows; ++k) {
+    const double weight = room.weight[k / n];
+    room.d1[k] *= weight;
+    for (std::size_t c = 0; c < n; ++c) {
+      room.system.curvature()[k * n + c] = weight * (room.d2[k * n + c] + (c == k % n ? eps_c : 0));
+    }
+  }
+  if (!room.system.solve(rows, room.all_weight * lambda_, room.d1, room.z)) {
+    if (lambda_ > 0) return StepStatus::coefficient_not_finite;
+    throw InvalidArgument("the system of the batch is singular without damping; use a lambda above 0");
+  }
+  return StepStatus::learned;
+}
+
+template <class T>
+StepStatus BatchTrainer<T>::descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info) {
+  Room& room = *room_;
+  const std::size_t rows = d.rows();
+  for (std::size_t k = 0; k < rows; ++k) {
+    room.z_cast[k] = static_cast<T>(room.z[k]);
+    if (!std::isfinite(static_cast<T>(info.rate) * room.z_cast[k])) return StepStatus::coefficient_not_finite;
+  }
+  if (info.rate * decay >= 1) {
+    throw InvalidArgument(
+        fmt::format("at step {} the rate {} and l2 {} would shrink all weights to zero or past it; "
+                    "lower one of them",
+                    steps_ + 1, info.rate, options_.l2));
+  }
+  const auto z = std::span<const T>(room.z_cast).first(rows);
+  const Step step{.t = steps_ + 1, .alpha = info.rate, .c = 1, .decay = decay};
+  if (options_.optimizer.transform == "plain" && decay == 0) {
+    updater_->finish_plain(step, [&](std::span<T> w) { room.algebra.add(d, z, static_cast<T>(-info.rate), w); });
+  } else {
+    const Sensitivity<T>& direction = room.algebra.sum(d, z);
+    updater_->finish(direction, direction, step);
+  }
+  info.step = ++steps_;
+  if (options_.batch.adaptive) follow_gain(info);
+  return StepStatus::learned;
+}
+
+// The batch is looked at once more, now that the weights have moved.
+template <class T>
+void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
+  Room& room = *room_;
+  const std::size_t n = room.outputs, rows = room.rows();
+  room.system.multiply_gram(rows, room.z, room.change);
+  double promised = 0;
+  for (std::size_t k = 0; k < rows; ++k) {
+    double bent = 0;
+    for (std::size_t c = 0; c < n; ++c) bent += room.system.curvature()[k * n + c] * room.change[k - k % n + c];
+    promised += info.rate * room.change[k] * (room.d1[k] - info.rate / 2 * bent) / room.all_weight;
+  }
+  if (!(promised > 0)) return;
+  const auto outputs = room.batch->forward(std::span(room.x).first(room.samples), nullptr);
+  double loss = 0;
+  for (std::size_t s = 0; s < room.samples; ++s) {
+    for (std::size_t c = 0; c < n; ++c) room.f[c] = static_cast<double>(outputs[s * n + c]);
+    loss += room.weight[s] / room.all_weight *
+            options_.loss->at(room.target(s), std::span(room.f).first(n), std::span(room.d1).first(n),
+                              std::span(room.d2).first(n * n));
+  }
+  info.gain = (info.loss - loss) / promised;
+  if (*info.gain > good_gain) {
+    lambda_ = std::max(lambda_ / lambda_factor, least_lambda);
+  } else if (!(*info.gain >= bad_gain)) {
+    lambda_ = std::min(lambda_ * lambda_factor, most_lambda);
+  }
+}
+
+template <class T>
+std::unique_ptr<Model<T>> BatchTrainer<T>::snapshot(Iterate which) const {
+  return current_model(model_, *updater_, steps_, options_.average_from, which);
+}
+
+template <class T>
+void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
+  const BatchOptions& batch = options_.batch;
+  describe_run<T>({model_.spec(), options_.loss->spec(), rule_->spec(), updater_->transform().spec(), options_.schedule,
+                   options_.l2, options_.metric, options_.average_from},
+                  checkpoint);
+  checkpoint.set("batch", std::to_string(batch.size));
+  checkpoint.set("batch-mode", std::string(to_string(batch.mode)));
+  checkpoint.set("lambda", format_number(batch.lambda) + (batch.adaptive ? ", adaptive" : ""));
+}
+
+template <class T>
+void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
+  describe(checkpoint);
+  checkpoint.set("steps", steps_);
+  checkpoint.set("status", static_cast<std::uint64_t>(status_));
+  checkpoint.set("lambda-now", std::span<const double>(&lambda_, 1));
+  checkpoint.set("weights", std::span<const T>(model_.parameters()));
+  updater_->save(checkpoint);
+  if (metric_) metric_->save(checkpoint);
+}
+
+template <class T>
+void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
+  Checkpoint own;
+  describe(own);
+  check_same_run(own, checkpoint);
+  // Everything is read before anything is changed.
+  const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
+  const StepStatus status = saved_status(checkpoint);
+  const double lambda = checkpoint.array<double>("lambda-now", 1)[0];
+  if (!(lambda >= 0) || !std::isfinite(lambda)) throw FileError(fmt::format("the checkpoint has lambda {}", lambda));
+  const std::uint64_t steps = checkpoint.number("steps");
+  auto updater = std::make_unique<Updater<T>>(*updater_);
+  updater->restore(checkpoint);
+  std::unique_ptr<Metric<T>> metric;
+  if (metric_) {
+    metric = std::make_unique<Metric<T>>(*metric_);
+    metric->restore(checkpoint);
+  }
+  std::ranges::copy(weights, model_.parameters().begin());
+  updater_ = std::move(updater);
+  metric_ = std::move(metric);
+  lambda_ = lambda;
+  steps_ = steps;
+  status_ = status;
+}
+
+template class BatchTrainer<float>;
+template class BatchTrainer<double>;
+
+}  // namespace ignd

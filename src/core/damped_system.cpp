@@ -1,0 +1,144 @@
+#include "core/damped_system.hpp"
+
+#include "kernels/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ignd {
+namespace {
+
+// The factor of a positive semidefinite block, in place and lower: a direction without curvature becomes a column of
+// zeros. False for any other block.
+bool factor_block(double* a, std::size_t n) {
+  double largest = 0;
+  for (std::size_t k = 0; k < n; ++k) largest = std::max(largest, a[k * n + k]);
+  const double tiny = static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
+  for (std::size_t c = 0; c < n; ++c) {
+    double pivot = a[c * n + c];
+    for (std::size_t k = 0; k < c; ++k) pivot -= a[c * n + k] * a[c * n + k];
+    if (!(pivot >= -std::sqrt(tiny)) || !std::isfinite(pivot)) return false;
+    const bool flat = !(pivot > tiny);
+    a[c * n + c] = flat ? 0 : std::sqrt(pivot);
+    for (std::size_t r = c + 1; r < n; ++r) {
+      double sum = a[r * n + c];
+      for (std::size_t k = 0; k < c; ++k) sum -= a[r * n + k] * a[c * n + k];
+      a[r * n + c] = flat ? 0 : sum / a[c * n + c];
+      a[c * n + r] = 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+DampedSystem::DampedSystem(std::size_t most_rows, std::size_t block)
+    : block_(block),
+      gram_(most_rows * most_rows),
+      curvature_(most_rows * block),
+      root_(most_rows * block),
+      half_(block == 1 ? 0 : most_rows * most_rows),
+      system_(most_rows * most_rows),
+      right_(2 * most_rows) {}
+
+bool DampedSystem::factor_curvature(std::size_t rows) {
+  if (block_ == 1) {
+    for (std::size_t r = 0; r < rows; ++r) root_[r] = std::sqrt(curvature_[r]);
+    return true;
+  }
+  std::copy_n(curvature_.begin(), rows * block_, root_.begin());
+  for (std::size_t r = 0; r < rows; r += block_) {
+    if (!factor_block(root_.data() + r * block_, block_)) return false;
+  }
+  return true;
+}
+
+// out = S x, or S^T x.
+void DampedSystem::apply_root(std::size_t rows, std::span<const double> x, std::span<double> out,
+                              bool transposed) const {
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::size_t first = r - r % block_;
+    double sum = 0;
+    for (std::size_t k = 0; k < block_; ++k) {
+      const double entry = transposed ? root_[(first + k) * block_ + r % block_] : root_[r * block_ + k];
+      sum += entry * x[first + k];
+    }
+    out[r] = sum;
+  }
+}
+
+// S^T G S + mu I.
+void DampedSystem::form_system(std::size_t rows, double mu) {
+  if (block_ == 1) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = r; c < rows; ++c) system_[r * rows + c] = root_[r] * gram_[r * rows + c] * root_[c];
+    }
+  } else {
+    for (std::size_t c = 0; c < rows; ++c) {  // half = G S, of which column c needs the rows of c's block
+      const std::size_t first = c - c % block_;
+      for (std::size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (std::size_t k = first; k < first + block_; ++k) {
+          sum += gram_at(rows, r, k) * root_[k * block_ + c % block_];
+        }
+        half_[r * rows + c] = sum;
+      }
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t first = r - r % block_;
+      for (std::size_t c = r; c < rows; ++c) {
+        double sum = 0;
+        for (std::size_t k = first; k < first + block_; ++k) {
+          sum += root_[k * block_ + r % block_] * half_[k * rows + c];
+        }
+        system_[r * rows + c] = sum;
+      }
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) system_[r * rows + r] += mu;
+}
+
+void DampedSystem::multiply_gram(std::size_t rows, std::span<const double> x, std::span<double> out) const {
+  std::fill_n(out.begin(), rows, 0.0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double* row = gram_.data() + r * rows;
+    double sum = row[r] * x[r];
+    for (std::size_t c = r + 1; c < rows; ++c) {
+      sum += row[c] * x[c];
+      out[c] += row[c] * x[r];
+    }
+    out[r] += sum;
+  }
+}
+
+bool DampedSystem::solve_undamped(std::size_t rows, std::span<const double> l, std::span<double> z) {
+  const auto& kernel = kernels::table<double>();
+  std::copy_n(curvature_.begin(), rows * block_, root_.begin());
+  std::copy_n(l.begin(), rows, z.begin());
+  for (std::size_t r = 0; r < rows; r += block_) {
+    double* block = root_.data() + r * block_;
+    if (!kernel.cholesky(block, block_, block_)) return false;
+    kernel.cholesky_solve(block, block_, block_, z.data() + r);
+  }
+  std::copy_n(gram_.begin(), rows * rows, system_.begin());
+  if (!kernel.cholesky(system_.data(), rows, rows)) return false;
+  kernel.cholesky_solve(system_.data(), rows, rows, z.data());
+  return true;
+}
+
+bool DampedSystem::solve(std::size_t rows, double mu, std::span<const double> l, std::span<double> z) {
+  if (mu == 0) return solve_undamped(rows, l, z);
+  if (!factor_curvature(rows)) return false;
+  form_system(rows, mu);
+  if (!kernels::table<double>().cholesky(system_.data(), rows, rows)) return false;
+  const std::span<double> product = std::span(right_).first(rows), u = std::span(right_).subspan(rows, rows);
+  multiply_gram(rows, l, product);
+  apply_root(rows, product, u, true);
+  kernels::table<double>().cholesky_solve(system_.data(), rows, rows, u.data());
+  apply_root(rows, u, product, false);
+  for (std::size_t r = 0; r < rows; ++r) z[r] = (l[r] - product[r]) / mu;
+  return true;
+}
+
+}  // namespace ignd
