@@ -232,7 +232,7 @@ HWY_INLINE bool factor_columns(double* a, std::size_t n, std::size_t stride, std
   for (std::size_t c = 0; c < size; ++c) {
     for (std::size_t i = c; i < size; ++i) corner[c * stride + i] = b.at[c][i] * b.inverse_root[c];
   }
-  solve_below(b, corner, n - k, stride);
+  if (size == block) solve_below(b, corner, n - k, stride);
   return true;
 }
 
