@@ -1,6 +1,8 @@
 #pragma once
 
 // Everything, for those who do not mind. Each header stands alone as well.
+#include "ignd/batch.hpp"            // IWYU pragma: export
+#include "ignd/batch_trainer.hpp"    // IWYU pragma: export
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export
 #include "ignd/error.hpp"            // IWYU pragma: export
 #include "ignd/initial_weights.hpp"  // IWYU pragma: export
@@ -17,4 +19,5 @@
 #include "ignd/step_rule.hpp"        // IWYU pragma: export
 #include "ignd/trainer.hpp"          // IWYU pragma: export
 #include "ignd/transform.hpp"        // IWYU pragma: export
+#include "ignd/vector_loss.hpp"      // IWYU pragma: export
 #include "ignd/version.hpp"          // IWYU pragma: export

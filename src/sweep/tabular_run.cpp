@@ -63,6 +63,60 @@ std::vector<std::size_t> widths_of(const RunConfig& config, std::size_t features
   return widths;
 }
 
+// Learns rows in a given order, one at a time or in batches.
+class RowLearner {
+ public:
+  virtual ~RowLearner() = default;
+  virtual void learn_rows(const Samples<float>& rows, std::span<const std::uint32_t> order) = 0;
+  virtual std::uint64_t learned() const = 0;  // rows
+  virtual StepStatus status() const = 0;
+  virtual std::unique_ptr<Model<float>> snapshot() const = 0;
+};
+
+class OneAtATime final : public RowLearner {
+ public:
+  OneAtATime(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule)
+      : trainer_(model, {.optimizer = optimizer, .schedule = schedule}) {}
+
+  void learn_rows(const Samples<float>& rows, std::span<const std::uint32_t> order) override {
+    learn(trainer_, rows, order);
+  }
+  std::uint64_t learned() const override { return trainer_.steps(); }
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+
+ private:
+  Trainer<float> trainer_;
+};
+
+// What is left of a part of the order is a smaller batch.
+class InBatches final : public RowLearner {
+ public:
+  InBatches(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule, const BatchOptions& batch)
+      : trainer_(model, {.optimizer = optimizer, .schedule = schedule, .batch = batch}), size_(batch.size) {
+    samples_.reserve(size_);
+  }
+
+  void learn_rows(const Samples<float>& rows, std::span<const std::uint32_t> order) override {
+    while (!order.empty() && trainer_.status() == StepStatus::learned) {
+      samples_.clear();
+      const std::size_t count = std::min(size_, order.size());
+      for (const std::uint32_t row : order.first(count)) samples_.push_back(rows[row]);
+      if (trainer_.step(samples_).status == StepStatus::learned) learned_ += count;
+      order = order.subspan(count);
+    }
+  }
+  std::uint64_t learned() const override { return learned_; }
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+
+ private:
+  BatchTrainer<float> trainer_;
+  std::size_t size_;
+  std::vector<Sample<float>> samples_;
+  std::uint64_t learned_ = 0;
+};
+
 // An epoch is learned in parts, and looked at after each.
 class NetworkRun {
  public:
@@ -72,7 +126,7 @@ class NetworkRun {
         parts_(config.settings.count("points")),
         model_(widths_of(config, data.train.features()),
                {.activation = Activation::relu, .initial = InitialWeights::lecun, .seed = config.seed}),
-        trainer_(model_, {.optimizer = config.optimizer, .schedule = schedule_of(config)}),
+        learner_(make_learner(config)),
         orders_(config.seed, "order"),
         order_(data.train.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
@@ -86,8 +140,8 @@ class NetworkRun {
       for (std::uint64_t part = 0; part < parts_; ++part) {
         if (control.stop()) throw RunStopped();
         control.set_share(static_cast<double>(epoch * parts_ + part) / static_cast<double>(epochs_ * parts_));
-        learn(trainer_, data_.train, part_of_order(part));
-        if (trainer_.status() != StepStatus::learned) return failed(RunStatus::diverged);
+        learner_->learn_rows(data_.train, part_of_order(part));
+        if (learner_->status() != StepStatus::learned) return failed(RunStatus::diverged);
         look();
       }
       if (const auto failure = failure_so_far()) return failed(*failure);
@@ -96,19 +150,32 @@ class NetworkRun {
   }
 
  private:
-  Schedule schedule_of(const RunConfig& config) const {
-    if (config.settings.word("schedule") == "constant") return Schedule::constant(config.rate);
-    return Schedule::cosine(config.rate, epochs_ * data_.train.size());
+  std::unique_ptr<RowLearner> make_learner(const RunConfig& config) {
+    const Settings& settings = config.settings;
+    const std::size_t size = settings.count("batch");
+    if (size == 0) return std::make_unique<OneAtATime>(model_, config.optimizer, schedule_of(config, 1));
+    const BatchMode mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average;
+    const BatchOptions batch{.size = size, .mode = mode, .lambda = settings.number("lambda")};
+    return std::make_unique<InBatches>(model_, config.optimizer, schedule_of(config, size), batch);
   }
 
+  Schedule schedule_of(const RunConfig& config, std::size_t batch) const {
+    if (config.settings.word("schedule") == "constant") return Schedule::constant(config.rate);
+    std::uint64_t steps = 0;
+    for (std::uint64_t part = 0; part < parts_; ++part) {
+      steps += (part_start(part + 1) - part_start(part) + batch - 1) / batch;
+    }
+    return Schedule::cosine(config.rate, epochs_ * steps);
+  }
+
+  std::size_t part_start(std::uint64_t part) const { return data_.train.size() * part / parts_; }
+
   std::span<const std::uint32_t> part_of_order(std::uint64_t part) const {
-    const std::size_t from = order_.size() * part / parts_;
-    const std::size_t to = order_.size() * (part + 1) / parts_;
-    return std::span(order_).subspan(from, to - from);
+    return std::span(order_).subspan(part_start(part), part_start(part + 1) - part_start(part));
   }
 
   std::vector<double> outputs_on(const Samples<float>& rows) const {
-    const auto model = trainer_.snapshot();
+    const auto model = learner_->snapshot();
     Trace<float> trace(*model);
     std::vector<double> outputs(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) outputs[i] = model->predict(rows[i].x, trace);
@@ -117,7 +184,7 @@ class NetworkRun {
 
   // A point of the curve.
   void look() {
-    result_.x.push_back(static_cast<double>(trainer_.steps()) / static_cast<double>(data_.train.size()));
+    result_.x.push_back(static_cast<double>(learner_->learned()) / static_cast<double>(data_.train.size()));
     result_.y.push_back(mape_of(data_.test, outputs_on(data_.test)));
   }
 
@@ -133,7 +200,7 @@ class NetworkRun {
 
   RunResult failed(RunStatus status) {
     result_.status = status;
-    result_.failed_at = trainer_.steps();
+    result_.failed_at = learner_->learned();
     return std::move(result_);
   }
 
@@ -146,7 +213,7 @@ class NetworkRun {
   const TabularSplit& data_;
   std::uint64_t epochs_, parts_;
   Mlp<float> model_;
-  Trainer<float> trainer_;
+  std::unique_ptr<RowLearner> learner_;
   Stream orders_;
   std::vector<std::uint32_t> order_;
   double start_error_ = 0;  // on the validation rows

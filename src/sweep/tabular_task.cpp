@@ -73,6 +73,9 @@ std::span<const SettingKey> TabularTask::keys() const {
        {"one", "hundred", "separate"},
        "what standardised inputs are multiplied by: 1, 100, or each its own 10^U(-2,2)"},
       {"points", Kind::count, "4", 1, 1000, {}, "points of the curve for each epoch"},
+      {"batch", Kind::count, "0", 0, 4096, {}, "rows that are learned together; 0: one at a time"},
+      {"batch-mode", Kind::word, "average", 0, 0, {"average", "exact"}, "how a batch steps (docs/minibatch.md)"},
+      {"lambda", Kind::number, "1", 0, 1e12, {}, "damping of exact steps"},
   };
   return keys;
 }
@@ -80,6 +83,9 @@ std::span<const SettingKey> TabularTask::keys() const {
 std::vector<std::string> TabularTask::faults(const Settings& settings) const {
   try {
     parse_widths(settings.word("hidden"));
+    if (settings.count("batch") == 0 && settings.word("batch-mode") == "exact") {
+      return {"exact steps need a batch of one row at least"};
+    }
     return {};
   } catch (const InvalidArgument& fault) {
     return {fault.what()};
