@@ -246,8 +246,9 @@ std::string search_table(const MethodResults& method) {
   if (rungs) columns.insert(columns.begin() + 1, "last rung");
   std::string html = "<div>" + table_start(method.name, columns);
   for (const RateResult& rate : method.search) {
-    const bool chosen = method.rate == rate.rate;
-    std::vector<std::string> cells{rate_text(rate.rate) + (chosen ? " (chosen)" : ""), number_text(rate.mean),
+    const bool chosen = is_chosen(method, rate);
+    const std::string setting = rate.setting.empty() ? "" : ", " + html_text(rate.setting);
+    std::vector<std::string> cells{rate_text(rate.rate) + setting + (chosen ? " (chosen)" : ""), number_text(rate.mean),
                                    fmt::format("{} of {}", rate.done, rate.planned), std::to_string(rate.failed)};
     if (rungs) cells.insert(cells.begin() + 1, std::to_string(rate.rung));
     html += table_row(cells, "td", chosen ? "chosen" : "");

@@ -8,17 +8,19 @@
 namespace ignd {
 namespace {
 
-// The rates at which every run was made and finished.
+// The rates at which every run was made and finished, with the setting that was chosen where there was a choice.
 FigureLine search_line(const MethodResults& method, bool log_scale) {
   FigureLine line;
-  std::size_t failing = 0;
+  std::size_t failing = 0, rates = 0;
   for (const RateResult& rate : method.search) {
+    if (rate.setting != method.setting) continue;
+    ++rates;
     if (rate.failed > 0) ++failing;
     if (rate.failed > 0 || rate.done < rate.planned) continue;
     const auto point = figure_point(rate.rate, spread_of(rate.scores), spread_of_logarithms(rate.scores), log_scale);
     if (point) line.points.push_back(*point);
   }
-  if (failing > 0) line.remark = fmt::format("fails at {} of {} rates", failing, method.search.size());
+  if (failing > 0) line.remark = fmt::format("fails at {} of {} rates", failing, rates);
   return line;
 }
 

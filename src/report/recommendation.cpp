@@ -22,7 +22,8 @@ double t_quantile(std::uint64_t degrees) {
 
 // The mean that the rate was chosen by.
 std::optional<double> chosen_mean(const MethodResults& method) {
-  const auto chosen = std::ranges::find(method.search, method.rate, &RateResult::rate);
+  const auto chosen =
+      std::ranges::find_if(method.search, [&](const RateResult& rate) { return is_chosen(method, rate); });
   return chosen == method.search.end() ? std::nullopt : chosen->mean;
 }
 

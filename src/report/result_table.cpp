@@ -25,7 +25,7 @@ bool has_paper_column(const ExperimentResults& experiment) {
 std::string rate_cell(const MethodResults& method) {
   if (!takes_rate(method)) return "";
   if (!method.rate) return std::string(not_available);
-  return rate_text(*method.rate) + (method.at_edge ? " †" : "");
+  return rate_text(*method.rate) + (method.at_edge ? " †" : "") + (method.setting.empty() ? "" : ", " + method.setting);
 }
 
 std::string geometric_cell(const Spread& logarithms) {
@@ -268,14 +268,14 @@ std::string curves_csv(const ExperimentResults& experiment) {
 }
 
 std::string rates_csv(const ExperimentResults& experiment) {
-  std::string text = "panel,method,rate,mean,std,n,failed,chosen\n";
+  std::string text = "panel,method,setting,rate,mean,std,n,failed,chosen\n";
   for (const PanelResults& panel : experiment.panels) {
     for (const MethodResults& method : panel.methods) {
       for (const RateResult& rate : method.search) {
         const Spread scores = spread_of(rate.scores);
-        text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(panel.name), csv_field(method.name),
-                            format_number(rate.rate), csv_number(scores.mean), csv_number(scores.deviation), scores.n,
-                            rate.failed, method.rate == rate.rate ? 1 : 0);
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(panel.name), csv_field(method.name),
+                            csv_field(rate.setting), format_number(rate.rate), csv_number(scores.mean),
+                            csv_number(scores.deviation), scores.n, rate.failed, is_chosen(method, rate) ? 1 : 0);
       }
     }
   }

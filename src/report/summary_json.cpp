@@ -17,6 +17,7 @@ Json row(const MethodResults& method, bool preview) {
   const ScoreSummary scores = summarize(method);
   return {{"method", method.name},
           {"learning_rate", takes_rate(method) ? number(method.rate) : Json(nullptr)},
+          {"setting", method.setting},
           {"mean", number(scores.all.mean)},
           {"std", number(scores.all.deviation)},
           {"seeds", scores.done},

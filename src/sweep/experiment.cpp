@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <set>
 
@@ -365,15 +366,69 @@ class Reader {
       method.paper_std = number_of(*paper, "std");
     }
     const toml::table* preview = quick() != nullptr ? (*quick())["settings"].as_table() : nullptr;
-    const auto settings_in = [&](const toml::table* rung) {
-      return read_settings(
-          {file_["settings"].as_table(), panel["settings"].as_table(), given["settings"].as_table(), rung, preview},
-          given);
+    const bool searched = !method.rate || given.contains("vary");
+    const auto fill_settings = [&](const toml::table* varied, Method& into) {
+      const auto settings_in = [&](const toml::table* rung) {
+        return read_settings({file_["settings"].as_table(), panel["settings"].as_table(), given["settings"].as_table(),
+                              varied, rung, preview},
+                             given);
+      };
+      into.settings = settings_in(nullptr);
+      for (const toml::table* rung : rungs_) {
+        if (searched) into.rungs.push_back(settings_in((*rung)["settings"].as_table()));
+      }
     };
-    method.settings = settings_in(nullptr);
-    if (method.rate) return method;
-    for (const toml::table* rung : rungs_) method.rungs.push_back(settings_in((*rung)["settings"].as_table()));
+    for (const toml::table* varied : read_variants(given)) {
+      Method variant;
+      variant.name = method.name;
+      variant.optimizer = method.optimizer;
+      variant.setting = label_of(*varied);
+      fill_settings(varied, variant);
+      method.variants.push_back(std::move(variant));
+    }
+    if (method.variants.empty()) {
+      fill_settings(nullptr, method);
+    } else {
+      method.settings = method.variants.front().settings;
+    }
     return method;
+  }
+
+  // Every combination of the values that 'vary' lists for some settings.
+  std::vector<const toml::table*> read_variants(const toml::table& given) {
+    const toml::table* vary = given["vary"].as_table();
+    if (vary == nullptr) return {};
+    if (!file_.contains("search")) fault(*vary, "'vary' needs a [search], which says what variants are chosen by");
+    std::vector<toml::table> made(1);
+    for (const auto& [key, node] : *vary) {
+      const toml::array* values = node.as_array();
+      if (values == nullptr || values->empty()) {
+        fault(node, "'vary' needs a list of values for {}", in_quotes(key_text(key)));
+        return {};
+      }
+      std::vector<toml::table> longer;
+      for (const toml::table& before : made) {
+        for (const auto& value : *values) {
+          longer.push_back(before);
+          longer.back().insert(key, value);
+        }
+      }
+      made = std::move(longer);
+    }
+    std::vector<const toml::table*> variants;
+    for (toml::table& table : made) variants.push_back(&variants_.emplace_back(std::move(table)));
+    return variants;
+  }
+
+  // "batch 8, lambda 0.1"
+  static std::string label_of(const toml::table& varied) {
+    std::vector<std::string> parts;
+    for (const auto& [key, node] : varied) {
+      std::string value = node.value<std::string>().value_or("");
+      if (const auto number = node.value<double>(); number && value.empty()) value = format_number(*number);
+      parts.push_back(fmt::format("{} {}", key_text(key), value));
+    }
+    return join(parts, ", ");
   }
 
   Optimizer read_optimizer(const toml::table& given) {
@@ -524,6 +579,7 @@ class Reader {
   Experiment made_;
   std::vector<std::string> faults_;
   std::vector<const toml::table*> rungs_;
+  std::deque<toml::table> variants_;  // stay where they are: what is checked is known by its place
   std::set<const toml::table*> checked_, bad_;
   std::set<std::string> unfit_, panel_names_;
 };

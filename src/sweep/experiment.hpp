@@ -17,7 +17,11 @@ struct Method {
   Optimizer optimizer;
   std::optional<double> rate;  // none: searched for
   Settings settings;
-  std::vector<Settings> rungs;  // in each rung of the search; empty where the rate is given
+  std::vector<Settings> rungs;  // in each rung of the search; empty where nothing is searched for
+  // What it is searched for among besides the rate: the same with other settings, each with what they are, such as
+  // "lambda 0.1". Its own settings are those of the first.
+  std::vector<Method> variants;
+  std::string setting;
   std::optional<double> paper_mean, paper_std;
 };
 

@@ -16,9 +16,10 @@ struct SeedResult {
   double seconds = 0;
 };
 
-// One learning rate of a search.
+// One learning rate of a search, with one choice of the settings that are searched for too.
 struct RateResult {
   double rate = 0;
+  std::string setting = {};  // such as "lambda 0.1"; empty where there is no choice
   std::uint64_t planned = 0, done = 0, failed = 0;
   std::optional<double> mean;       // of what the rate is chosen by; none where a run failed or is missing
   std::vector<double> scores = {};  // of the runs that finished
@@ -30,12 +31,17 @@ struct MethodResults {
   std::string name;
   std::string rule, transform;
   std::optional<double> rate;      // given, or chosen; none: not chosen yet, or no rate finished
-  std::vector<RateResult> search;  // ascending rates; empty where the rate was given
+  std::string setting;             // what else was chosen; empty: nothing
+  std::vector<RateResult> search;  // ascending rates, setting by setting; empty where the rate was given
   bool at_edge = false;            // the chosen rate is the first or the last of the search
   std::uint64_t planned = 0;       // seeds
   std::vector<SeedResult> runs;    // those done, by seed
   std::optional<double> paper_mean, paper_std;
 };
+
+inline bool is_chosen(const MethodResults& method, const RateResult& rate) {
+  return method.rate == rate.rate && method.setting == rate.setting;
+}
 
 struct PanelResults {
   std::string name;   // for files and programs: "uav-deterministic"

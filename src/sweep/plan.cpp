@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -31,9 +32,33 @@ std::optional<double> judged(const Experiment& experiment, const RunResult& resu
   return *value > 0 ? std::optional(std::log10(*value)) : std::nullopt;
 }
 
-RateResult judge_rate(const Experiment& experiment, const std::vector<RunConfig>& runs, const Store& store) {
-  RateResult judgement;
-  judgement.rate = runs.at(0).rate;
+// What is searched for: a rate, and a variant where the method has several.
+struct Candidate {
+  const Method* variant;
+  double rate;
+};
+
+bool is_searched(const Method& method) { return !method.rate || !method.variants.empty(); }
+
+std::vector<Candidate> candidates_of(const Experiment& experiment, const Method& method) {
+  const auto variants = method.variants.empty() ? std::span(&method, 1) : std::span(method.variants);
+  const auto& rates = experiment.search.rates;
+  std::vector<Candidate> candidates;
+  for (const Method& variant : variants) {
+    if (method.rate) {
+      candidates.push_back({&variant, *method.rate});
+    } else {
+      for (const double rate : rates) candidates.push_back({&variant, rate});
+    }
+  }
+  return candidates;
+}
+
+void judge(const Experiment& experiment, const std::vector<RunConfig>& runs, const Store& store,
+           RateResult& judgement) {
+  judgement.planned = judgement.done = judgement.failed = 0;
+  judgement.scores.clear();
+  judgement.mean.reset();
   double sum = 0;
   for (const RunConfig& config : runs) {
     ++judgement.planned;
@@ -53,7 +78,6 @@ RateResult judge_rate(const Experiment& experiment, const std::vector<RunConfig>
     const double mean = sum / static_cast<double>(judgement.done);
     judgement.mean = experiment.metric.log_scale ? std::pow(10, mean) : mean;
   }
-  return judgement;
 }
 
 bool is_complete(const std::vector<RateResult>& search) {
@@ -62,10 +86,10 @@ bool is_complete(const std::vector<RateResult>& search) {
 
 // The search of a method's rate, as far as it has come: a plain one is one rung.
 struct SearchSoFar {
-  std::vector<RateResult> rates;  // ascending; each as the last rung that it reached judges it
+  std::vector<RateResult> rates;  // of the candidates; each as the last rung that it reached judges it
   std::vector<RunConfig> runs;    // that can be named
   std::uint64_t to_come = 0;      // so many more, in later rungs and then at the rate that is chosen
-  std::optional<double> chosen;
+  std::optional<Candidate> chosen;
 };
 
 // At most `count` of them, of equal ones the smallest; those without a mean never.
@@ -88,9 +112,12 @@ bool reports_what_it_searches(const Experiment& experiment) {
 SearchSoFar search_so_far(const Experiment& experiment, const Method& method, const Store* store) {
   SearchSoFar search;
   const auto& keep = experiment.search.keep;
-  std::vector<std::size_t> candidates(experiment.search.rates.size());
+  const std::vector<Candidate> all = candidates_of(experiment, method);
+  std::vector<std::size_t> candidates(all.size());
   std::iota(candidates.begin(), candidates.end(), std::size_t{0});
-  search.rates.resize(candidates.size());
+  for (const Candidate& candidate : all) {
+    search.rates.push_back({.rate = candidate.rate, .setting = candidate.variant->setting, .mean = {}});
+  }
   const std::size_t rungs = std::max<std::size_t>(1, keep.size());
   bool complete = true;
   for (std::size_t rung = 0; rung < rungs; ++rung) {
@@ -99,29 +126,33 @@ SearchSoFar search_so_far(const Experiment& experiment, const Method& method, co
       continue;
     }
     for (const std::size_t k : candidates) {
-      auto runs = search_runs(experiment, method, experiment.search.rates[k], rung);
-      if (store != nullptr) search.rates[k] = judge_rate(experiment, runs, *store);
+      auto runs = search_runs(experiment, *all[k].variant, all[k].rate, rung);
+      if (store != nullptr) judge(experiment, runs, *store, search.rates[k]);
       search.rates[k].rung = keep.empty() ? 0 : rung + 1;
       search.runs.insert(search.runs.end(), runs.begin(), runs.end());
     }
     complete = store != nullptr && is_complete(search.rates);
     if (complete) candidates = best_of(experiment, search.rates, candidates, keep.empty() ? 1 : keep[rung]);
   }
-  if (complete && !candidates.empty()) search.chosen = experiment.search.rates[candidates[0]];
+  if (complete && !candidates.empty()) search.chosen = all[candidates[0]];
   if (!complete && !reports_what_it_searches(experiment)) search.to_come += experiment.seeds;
   return search;
 }
 
-void choose_rate(const Experiment& experiment, const Method& method, const Store& store, MethodResults& results) {
-  if (method.rate) {
+// The variant that is reported, its rate with it; none where nothing is chosen.
+const Method* choose(const Experiment& experiment, const Method& method, const Store& store, MethodResults& results) {
+  if (!is_searched(method)) {
     results.rate = method.rate;
-    return;
+    return &method;
   }
   SearchSoFar search = search_so_far(experiment, method, &store);
   results.search = std::move(search.rates);
-  results.rate = search.chosen;
+  if (!search.chosen) return nullptr;
+  results.rate = search.chosen->rate;
+  results.setting = search.chosen->variant->setting;
   const auto& rates = experiment.search.rates;
-  results.at_edge = results.rate && rates.size() > 1 && (results.rate == rates.front() || results.rate == rates.back());
+  results.at_edge = !method.rate && rates.size() > 1 && (results.rate == rates.front() || results.rate == rates.back());
+  return search.chosen->variant;
 }
 
 MethodResults collect_method(const Experiment& experiment, const Method& method, const Store& store) {
@@ -132,12 +163,12 @@ MethodResults collect_method(const Experiment& experiment, const Method& method,
   results.planned = experiment.seeds;
   results.paper_mean = method.paper_mean;
   results.paper_std = method.paper_std;
-  choose_rate(experiment, method, store, results);
-  if (!results.rate) {
+  const Method* chosen = choose(experiment, method, store, results);
+  if (chosen == nullptr) {
     if (is_complete(results.search)) results.planned = 0;  // there is no rate to make them with
     return results;
   }
-  for (const RunConfig& config : reported_runs(experiment, method, *results.rate)) {
+  for (const RunConfig& config : reported_runs(experiment, *chosen, *results.rate)) {
     auto run = store.find(config);
     if (!run) continue;
     results.runs.push_back({config.seed, std::move(run->result), run->seconds});
@@ -185,14 +216,14 @@ Plan make_plan(const Experiment& experiment, const Store* store) {
   };
   for (const Panel& panel : experiment.panels) {
     for (const Method& method : panel.methods) {
-      auto rate = method.rate;
-      if (!rate) {
-        SearchSoFar search = search_so_far(experiment, method, store);
-        add(std::move(search.runs));
-        plan.unknown += search.to_come;
-        rate = search.chosen;
+      if (!is_searched(method)) {
+        add(reported_runs(experiment, method, *method.rate));
+        continue;
       }
-      if (rate) add(reported_runs(experiment, method, *rate));
+      SearchSoFar search = search_so_far(experiment, method, store);
+      add(std::move(search.runs));
+      plan.unknown += search.to_come;
+      if (search.chosen) add(reported_runs(experiment, *search.chosen->variant, search.chosen->rate));
     }
   }
   return plan;
@@ -201,7 +232,6 @@ Plan make_plan(const Experiment& experiment, const Store* store) {
 }  // namespace
 
 std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate, std::size_t rung) {
-  if (method.rate) return {};
   if (reports_what_it_searches(experiment)) return reported_runs(experiment, method, rate);
   const Settings& settings = experiment.search.keep.empty() ? method.settings : method.rungs.at(rung);
   return seeded_runs({experiment.task, settings, method.optimizer, rate, first_tuning_seed},

@@ -10,8 +10,8 @@ namespace ignd {
 
 class Store;
 
-// The runs that a method needs to have its rate chosen, for one of the rates, in one of the search's rungs where it has
-// any; none where the rate is given.
+// The runs that a method, or a variant of it, needs to have its rate chosen, for one of the rates, in one of the
+// search's rungs where it has any.
 std::vector<RunConfig> search_runs(const Experiment& experiment, const Method& method, double rate,
                                    std::size_t rung = 0);
 
