@@ -172,6 +172,51 @@ TYPED_TEST(Allocation, AStepTakesNoMemoryWithAnyLossScheduleAndL2) {
   }
 }
 
+template <class T>
+void expect_batches_allocate_nothing(const std::string& spec, const BatchTrainerOptions& options) {
+  const auto model = make_model<T>(spec);
+  const Data<T> data(spec.starts_with("hashed"));
+  BatchTrainer<T> trainer(*model, options);
+  std::vector<Sample<T>> batch;
+  const auto fill = [&](std::size_t first) {
+    batch.clear();
+    for (std::size_t k = 0; k < options.batch.size; ++k) batch.push_back(data[first + k]);
+  };
+  batch.assign(options.batch.size, data[0]);  // as many rows of tables as any other batch has
+  trainer.step(batch);
+  for (std::size_t k = 1; k <= 40; ++k) {
+    fill(k);
+    EXPECT_EQ(allocations_of([&] { trainer.step(batch); }), 0U);
+  }
+  EXPECT_EQ(trainer.status(), StepStatus::learned);
+  EXPECT_EQ(trainer.steps(), 41U);
+}
+
+TYPED_TEST(Allocation, AStepWithABatchTakesNoMemory) {
+  std::vector<std::string> specs = model_specs;
+  specs.insert(specs.end(), {"mlp:widths=4x5,outputs=3", "mlp:widths=4,outputs=2"});
+  for (const auto& spec : specs) {
+    const bool several = spec.find("outputs") != std::string::npos;
+    for (const auto* transform : {"plain", "adam"}) {
+      for (const auto* rule : {"gradient", "gauss-newton"}) {
+        for (const auto mode : {BatchMode::average, BatchMode::exact}) {
+          for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+            if (mode == BatchMode::exact && std::string(rule) == "gradient") continue;
+            SCOPED_TRACE(fmt::format("{} {} {} {} {}", spec, rule, transform, to_string(mode), to_string(metric)));
+            expect_batches_allocate_nothing<TypeParam>(spec,
+                                                       {.loss = make_vector_loss(several ? "softmax" : "logistic"),
+                                                        .optimizer = {rule, transform},
+                                                        .schedule = Schedule::constant(0.01),
+                                                        .metric = metric,
+                                                        .average_from = 10,
+                                                        .batch = {.size = 6, .mode = mode, .lambda = 1}});
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(Allocation, APredictionWithATraceTakesNoMemory) {
   for (const auto& spec : model_specs) {
     const auto model = make_model<TypeParam>(spec);

@@ -110,6 +110,48 @@ TEST(Experiment, SettingsComeInLayers) {
   EXPECT_EQ(quick.panels[0].methods[0].settings.count("episodes"), 10U);
 }
 
+TEST(Experiment, MethodsOfTheFileAreLinesOfEveryPanel) {
+  const std::string shared = R"(
+[[method]]
+name = "shared"
+optimizer = "ignd"
+rate = 0.25
+)";
+  const std::size_t at = good.find("[[panel]]");
+  const Experiment made = parse_experiment(good.substr(0, at) + shared + good.substr(at), "test", {});
+  const auto& methods = made.panels[0].methods;
+  ASSERT_EQ(methods.size(), 3U);
+  EXPECT_EQ(methods[0].name, "shared");
+  EXPECT_EQ(methods[0].settings.number("gamma"), 0.9);  // of the panel
+  // A panel needs none of its own then, but one there must be.
+  const std::string panel = good.substr(at, good.find("[[panel.method]]") - at);
+  const std::string head = replaced(good.substr(0, at), "compare = [[\"IGNDQ\", \"QL\"]]\n", "");
+  EXPECT_EQ(parse_experiment(head + shared + panel, "test", {}).panels[0].methods.size(), 1U);
+  EXPECT_EQ(faults_of(head + panel), std::vector<std::string>{"line 26: a panel has no method"});
+}
+
+TEST(Experiment, SettingsAreSearchedForInEveryCombination) {
+  const auto varied = [](const std::string& vary) {
+    return parse_experiment(replaced(good, "transform = \"plain\"", "transform = \"plain\"\nvary = " + vary), "test",
+                            {});
+  };
+  const Experiment made = varied("{ gamma = [0.5, 0.75], episodes = [1, 2, 3] }");
+  const Method& method = made.panels[0].methods[1];
+  ASSERT_EQ(method.variants.size(), 6U);
+  std::set<std::string> labels, runs;
+  for (const Method& variant : method.variants) {
+    labels.insert(variant.setting);
+    runs.insert(search_runs(made, variant, 1)[0].text());
+  }
+  EXPECT_EQ(runs.size(), 6U);
+  EXPECT_TRUE(labels.contains("episodes 3, gamma 0.75"));
+  EXPECT_EQ(method.settings.number("gamma"), 0.5);
+  EXPECT_THROW(varied("{ gamma = 0.5 }"), InvalidArgument);
+  EXPECT_THROW(varied("{ gamma = [] }"), InvalidArgument);
+  EXPECT_THROW(varied("{ gamma = [\"x\"] }"), InvalidArgument);
+  EXPECT_THROW(varied("{ gama = [0.5] }"), InvalidArgument);
+}
+
 TEST(Experiment, TheSameValueIsTheSameRunHoweverItIsWritten) {
   const auto text_of = [](const std::string& file) {
     const Experiment made = parse_experiment(file, "test", {});

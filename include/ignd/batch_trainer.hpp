@@ -108,6 +108,7 @@ class BatchTrainer {
   Model<T>& model_;
   BatchTrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
+  bool is_gradient_ = false;
   std::unique_ptr<Metric<T>> metric_;
   std::unique_ptr<Updater<T>> updater_;
   std::unique_ptr<Room> room_;

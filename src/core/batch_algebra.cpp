@@ -137,11 +137,18 @@ template <class T>
 void BatchAlgebra<T>::weigh(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample,
                             std::span<const T> z) {
   if (weighted_.size() < samples * block.units) weighted_.resize(samples * block.units);
-  for (std::size_t s = 0; s < samples; ++s) {
-    for (std::size_t c = 0; c < block.units; ++c) {
+  const std::size_t units = block.units;
+  T* out = weighted_.data();
+  for (std::size_t c = 0; c < units; ++c) {
+    const T* v = block.v + c * block.v_stride;
+    if (per_sample == 1) {
+      for (std::size_t s = 0; s < samples; ++s) out[s * units + c] = z[s] * v[s];
+      continue;
+    }
+    for (std::size_t s = 0; s < samples; ++s) {
       T sum = 0;
-      for (std::size_t k = s * per_sample; k < (s + 1) * per_sample; ++k) sum += z[k] * block.v[c * block.v_stride + k];
-      weighted_[s * block.units + c] = sum;
+      for (std::size_t k = s * per_sample; k < (s + 1) * per_sample; ++k) sum += z[k] * v[k];
+      out[s * units + c] = sum;
     }
   }
 }
@@ -201,6 +208,7 @@ void BatchAlgebra<T>::sum_rows(const RowsBatch<T>& block, std::span<const T> z, 
   std::sort(all.parts.begin(), all.parts.end(),
             [](const Part& a, const Part& b) { return a.index != b.index ? a.index < b.index : a.row < b.row; });
   all.index.clear();
+  all.index.reserve(all.parts.size());
   if (all.rows.size() < all.parts.size() * block.width) all.rows.resize(all.parts.size() * block.width);
   for (const Part& part : all.parts) {
     if (all.index.empty() || all.index.back() != part.index) {

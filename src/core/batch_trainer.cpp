@@ -120,12 +120,13 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
   if (options_.loss != nullptr) keep_fault([&] { targets_each = options_.loss->targets(model.outputs()); });
   const bool exact = options_.batch.mode == BatchMode::exact;
   const bool several = model.outputs() > 1;
+  is_gradient_ = rule_ != nullptr && rule_->spec() == "gradient";
   if (rule_ != nullptr) {
     const bool gauss_newton = rule_->damping().has_value();
     if (exact && !gauss_newton) {
       found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
     }
-    if (several && !gauss_newton && rule_->spec() != "gradient") {
+    if (several && !gauss_newton && !is_gradient_) {
       found.push_back(
           fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
     }
@@ -319,7 +320,7 @@ const BatchSensitivity<T>& BatchTrainer<T>::sensitivities() {
 template <class T>
 StepStatus BatchTrainer<T>::average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay) {
   Room& room = *room_;
-  const bool gradient = rule_->spec() == "gradient";
+  const bool gradient = is_gradient_;
   if (!gradient) {
     room.algebra.gram_of_samples(j, d, room.of_samples);
     if (!all_finite(std::span(room.of_samples).first(room.rows() * room.outputs))) {
