@@ -446,6 +446,61 @@ TEST(Rungs, LeaveWhatAnIndependentComputationLeaves) {
   }
 }
 
+TEST(Variants, AreSearchedForWithTheRate) {
+  const ScratchFolder scratch;
+  for (const bool rate_given : {false, true}) {
+    const Experiment experiment = parse_experiment(fmt::format(R"(
+title = "T"
+question = "Q"
+task = "frozen-lake"
+seeds = 3
+x-label = "episode"
+metric = {{ label = "return", better = "higher" }}
+[search]
+rates = [1, 2]
+choose-by = "tuning-seeds"
+tuning-seeds = 1
+[[panel]]
+name = "p"
+title = "P"
+[[panel.method]]
+name = "varied"
+optimizer = "ignd"
+{}
+vary = {{ gamma = [0.5, 0.75, 0.9] }}
+)",
+                                                               rate_given ? "rate = 2" : ""),
+                                                   "test", {});
+    const Method& method = experiment.panels[0].methods[0];
+    Store store(scratch / (rate_given ? "given" : "searched"), Store::Access::write);
+    const std::size_t tried = rate_given ? 3 : 6;
+    EXPECT_EQ(count_runs(experiment), tried + 3);
+    double score = 0;
+    for (const Method& variant : method.variants) {
+      for (const double rate : rate_given ? std::vector<double>{2} : std::vector<double>{1, 2}) {
+        RunResult result;
+        score += 1;
+        result.score = variant.setting == "gamma 0.75" && rate == 2 ? 100 : score;
+        store.add(search_runs(experiment, variant, rate).at(0), {result, 0, "1", "h"});
+      }
+    }
+    const auto results = collect_results(experiment, store);
+    const MethodResults& found = results.panels[0].methods[0];
+    EXPECT_EQ(found.rate, 2);
+    EXPECT_EQ(found.setting, "gamma 0.75");
+    EXPECT_EQ(found.at_edge, !rate_given);
+    EXPECT_EQ(found.search.size(), tried);
+    EXPECT_EQ(std::ranges::count_if(found.search, [&](const RateResult& rate) { return is_chosen(found, rate); }), 1);
+    std::size_t reported = 0;
+    for (const RunConfig& config : runs_so_far(experiment, store)) {
+      if (config.seed > most_seeds) continue;
+      EXPECT_EQ(config.settings.number("gamma"), 0.75);
+      ++reported;
+    }
+    EXPECT_EQ(reported, 3U);
+  }
+}
+
 TEST(Rungs, ComeOneAfterTheOther) {
   const ScratchFolder scratch;
   const Experiment experiment = experiment_in_rungs({1, 2, 3, 4}, {2, 1});

@@ -1,5 +1,6 @@
 #include "cli/bench.hpp"
 
+#include "cli/batch_rows.hpp"
 #include "cli/bench_row.hpp"
 #include "cli/network_rows.hpp"
 #include "cli/output.hpp"
@@ -222,6 +223,7 @@ std::vector<Row> all_rows() {
                       }});
     }
   }
+  std::ranges::move(batch_rows(), std::back_inserter(rows));
   std::ranges::move(network_rows(), std::back_inserter(rows));
   return rows;
 }
