@@ -316,7 +316,7 @@ TEST_F(CompareTool, RefusesBadInput) {
   refuse_data("-", 2, "the standard input");
   refuse_data(path(""), 1, "no plain file");
   refuse_data(path("two.csv"), 2, "too few");
-  refuse_data(path("texts.csv"), 1, "is not a number");
+  refuse_data(path("texts.csv"), 1, "4 different texts in 4 rows, each its own");
   expect_refusal({"compare"}, 2, "name the file");
   expect_refusal({"compare", path("t.csv")}, 2, "--target");
   EXPECT_FALSE(fs::exists(path("r")));

@@ -253,7 +253,7 @@ TEST_F(ImageTool, PredictsInTheOrderOfTheNames) {
 TEST_F(ImageTool, RefusesToUseOtherData) {
   run_tool(train());
   expect_refusal({"evaluate", model_, fill("other", {{"bright/1.png", picture(true, 0)}, {"light/1.png", ""}})}, 1,
-                 "has the classes 'bright', 'light'; the model knows 'bright' and 'dark'");
+                 "has the classes 'bright' and 'light'; the model knows 'bright' and 'dark'");
   expect_refusal({"evaluate", model_, fill("one", {{"dark/1.png", picture(false, 0)}})}, 1, "has the class 'dark'");
   expect_refusal({"evaluate", model_, fill("flat", {{"1.png", picture(false, 0)}})}, 1, "has no class folders");
   expect_refusal({"predict", model_, fill("texts", {{"1.txt", "words"}})}, 1, "holds no image that can be read");

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -110,7 +111,7 @@ TEST(Target, RefusesWhatCannotBeLearned) {
   expect_fault<BadSample>({"1", "2", "NaN"}, "", "row 3: the target 'y' is missing");
   expect_fault<BadSample>({"1", "2", "inf"}, "", "row 3: the target 'y' is infinite");
   expect_fault<BadSample>({"1", "2", "abc", "3"}, "", "row 3: the target 'y' is 'abc', which is not a number");
-  expect_fault<BadSample>({"a", "b", "c"}, "", "more than two");
+  expect_fault<InvalidArgument>({"a", "b", "c"}, "logistic", "a, b, c");
   expect_fault<BadSample>({"a", "b"}, "squared", "the loss squared needs them");
   expect_fault<BadSample>({"5", "5"}, "", "is '5' in every row");
   expect_fault<BadSample>({"a", "a"}, "", "is 'a' in every row");
@@ -124,7 +125,157 @@ TEST(Target, NamesNoWrongRowAmongManyTexts) {
   std::vector<std::string> values;
   for (std::size_t i = 0; i < most_labels + 10; ++i) values.push_back(std::to_string(i) + ".5");
   values.emplace_back("abc");
-  expect_fault<BadSample>(values, "", "the target 'y' holds texts");
+  expect_fault<BadSample>(values, "", "the target 'y' holds 10011 different texts in 10011 rows");
+  expect_fault<BadSample>(values, "squared", "the target 'y' holds texts; the loss squared needs them");
+}
+
+using Names = std::vector<std::string>;
+
+// Each text `times` times, one after the other and again.
+Names repeated(const Names& texts, std::size_t times) {
+  Names all;
+  for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), texts.begin(), texts.end());
+  return all;
+}
+
+Names random_texts(Stream& stream, std::size_t count) {
+  std::set<std::string> texts;
+  while (texts.size() < count)
+    texts.insert(fmt::format("{:c}{}", 'A' + static_cast<char>(stream.below(50)), texts.size()));
+  return {texts.begin(), texts.end()};
+}
+
+TEST(SeveralClasses, AreTextsInTheOrderOfTheirBytes) {
+  const Target target = fit(repeated({"dog", "Bird", "cat", "\xc3\xa9", "10", "9"}, 2));
+  EXPECT_EQ(target.classes, (Names{"10", "9", "Bird", "cat", "dog", "\xc3\xa9"}));
+  EXPECT_TRUE(target.text);
+  EXPECT_TRUE(target.is_class());
+  EXPECT_TRUE(target.is_multiclass());
+  EXPECT_EQ(target.outputs(), 6U);
+  EXPECT_EQ(fit({"yes", "no", "yes"}).outputs(), 1U);
+  EXPECT_EQ(fit({"1", "2", "6"}).outputs(), 1U);
+}
+
+TEST(SeveralClasses, AreNumbersInTheirOrderWhereTheLossAsks) {
+  const Names values = repeated({"10", "9", "-1.5", "1e3", "0", "-0"}, 2);
+  const Target target = fit(values, "softmax");
+  EXPECT_EQ(target.classes, (Names{"-1.5", "0", "9", "10", "1000"}));
+  EXPECT_FALSE(target.text);
+  EXPECT_EQ(target.learned(-1.5), 0);
+  EXPECT_EQ(target.learned(-0.0), 1);
+  EXPECT_EQ(target.learned(1000), 4);
+  EXPECT_THROW(target.learned(2), BadSample);
+  EXPECT_THROW(target.learned(std::nan("")), BadSample);
+  EXPECT_FALSE(fit(values).is_class()) << "numbers are numbers unless somebody asks";
+}
+
+TEST(SeveralClasses, HaveTheNumberOfTheirPlaceWhateverTheOrderOfTheRows) {
+  Stream stream(1, "classes");
+  for (const std::size_t count : {3U, 4U, 50U, 1000U}) {
+    const Names sorted = random_texts(stream, count);
+    std::vector<std::uint32_t> order(2 * count);
+    std::iota(order.begin(), order.end(), 0U);
+    stream.shuffle(order);
+    Names values;
+    for (const std::uint32_t k : order) values.push_back(sorted[k % count]);
+    const Table table = column_of(values);
+    const Target target = fit(values);
+    EXPECT_EQ(target.classes, sorted);
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      ASSERT_EQ(target.classes[static_cast<std::size_t>(target.learned(table[row][1]))], values[row]);
+    }
+    check_target(table, 1, target);
+  }
+}
+
+TEST(SeveralClasses, RefusesTooManyAndSaysHowManyThereAre) {
+  Stream stream(2, "classes");
+  expect_fault<BadSample>(repeated(random_texts(stream, 1001), 2), "",
+                          "the target 'y' holds 1001 different texts in 2002 rows, but at most 1000 can be classes");
+  expect_fault<BadSample>({"a", "b", "c"}, "", "3 different texts in 3 rows, each its own; choose another column");
+  expect_fault<BadSample>({"1", "2", "3"}, "softmax", "3 different numbers in 3 rows, each its own; leave out");
+  expect_fault<InvalidArgument>({"a", "b", "a"}, "softmax", "'y' has two: give the logistic loss");
+  expect_fault<BadSample>(repeated({"a", "b", "c"}, 2), "squared", "the loss squared needs them");
+}
+
+TEST(SeveralClasses, NamesARowWhoseClassIsNotInTraining) {
+  expect_fault<BadSample>({"a", "b", "c", "a", "b", "d", "c"}, "",
+                          "row 6: the target 'y' is 'd', which no training row", 5);
+  expect_fault<BadSample>({"a", "b", "a", "b", "c"}, "", "row 5: the target 'y' is 'c', which no training row", 4);
+  expect_fault<BadSample>({"1", "2", "1", "2", "5"}, "softmax", "row 5: the target 'y' is '5'", 4);
+}
+
+TEST(SeveralClasses, AStrayWordAmongNumbersIsNoClass) {
+  const Names values = repeated({"1", "2", "3+", "0"}, 2);
+  expect_fault<BadSample>(values, "", "row 3: the target 'y' is '3+', which is not a number, but most others are");
+  EXPECT_EQ(fit(values, "softmax").classes, (Names{"0", "1", "2", "3+"}));
+}
+
+Checkpoint saved(const Target& target) {
+  Checkpoint checkpoint;
+  target.save(checkpoint);
+  return checkpoint;
+}
+
+TEST(SeveralClasses, AreSavedWhole) {
+  Stream stream(3, "classes");
+  for (const Target& target : {fit(repeated({"b", "a'|", "a"}, 2)), fit(repeated({"1", "0.1", "-7e300"}, 2), "softmax"),
+                               fit(repeated(random_texts(stream, 1000), 2))}) {
+    const Target loaded = Target::load(saved(target));
+    EXPECT_EQ(loaded.name, target.name);
+    EXPECT_EQ(loaded.classes, target.classes);
+    EXPECT_EQ(loaded.text, target.text);
+    EXPECT_EQ(loaded.class_numbers, target.class_numbers);
+  }
+}
+
+TEST(SeveralClasses, OfADamagedFileAreRefused) {
+  const Target texts = fit(repeated({"a", "b", "c"}, 2));
+  const Target numbers = fit(repeated({"1", "2", "3"}, 2), "softmax");
+  const auto expect_refused = [](const Target& target, const std::string& entry, const auto& value) {
+    Checkpoint checkpoint = saved(target);
+    checkpoint.set(entry, value);
+    EXPECT_THROW(Target::load(checkpoint), FileError) << entry;
+  };
+  for (const std::uint64_t count : {0ULL, 1ULL, 2ULL, 4ULL, 1001ULL, ~0ULL}) {
+    expect_refused(texts, "target.classes", count);
+    expect_refused(numbers, "target.classes", count);
+  }
+  for (const std::string name : {"a", "c", "z"}) expect_refused(texts, "target.class.1", name);
+  for (const std::string name : {"1", "3", "5", "1e0", "inf", "nan", "", "x", "2 "}) {
+    expect_refused(numbers, "target.class.1", name);
+  }
+  expect_refused(numbers, "target.class.2", std::string("inf"));
+  expect_refused(texts, "target.class.1", std::uint64_t{7});
+  expect_refused(texts, "target.classes", std::string("3"));
+  expect_refused(texts, "target.kind", std::string("several values"));
+  expect_refused(texts, "target.kind", std::string("several"));
+}
+
+TEST(CheckTarget, NamesTheRowOfAClassThatTrainingDidNotHave) {
+  const Target texts = fit(repeated({"a", "b", "c", "d", "e", "f", "g"}, 2));
+  check_target(column_of({"g", "a", "a"}), 1, texts);
+  try {
+    check_target(column_of({"g", "zebra"}), 1, texts);
+    FAIL();
+  } catch (const BadSample& fault) {
+    EXPECT_EQ(
+        std::string(fault.what()),
+        "row 2: the target 'y' is the text 'zebra'; the model knows the texts 'a', 'b', 'c', 'd', 'e' and 2 more");
+  }
+  const Target numbers = fit(repeated({"0", "1", "2"}, 2), "softmax");
+  check_target(column_of({"2", "-0"}), 1, numbers);
+  EXPECT_THROW(check_target(column_of({"2", "1.5"}), 1, numbers), BadSample);
+  EXPECT_THROW(check_target(column_of({"2", "x"}), 1, numbers), BadSample);
+  EXPECT_THROW(check_target(column_of({"1", "1"}), 1, texts), BadSample);
+}
+
+TEST(ListClasses, SaysHowManyMoreThereAre) {
+  EXPECT_EQ(list_classes(Names{}), "");
+  EXPECT_EQ(list_classes(Names{"a"}), "'a'");
+  EXPECT_EQ(list_classes(Names{"a", "b"}), "'a' and 'b'");
+  EXPECT_EQ(list_classes(Names{"a", "b", "c", "d", "e"}), "'a', 'b', 'c', 'd' and 'e'");
+  EXPECT_EQ(list_classes(Names{"a", "b", "c", "d", "e", "f"}), "'a', 'b', 'c', 'd', 'e' and 1 more");
 }
 
 TEST(Target, IsSavedWhole) {

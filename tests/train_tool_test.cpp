@@ -496,10 +496,19 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--split-by", "grp"}), 2, "no column 'grp'");
   expect_refusal(train("y", {"--split-time", "city"}), 2, "holds texts");
   expect_refusal(train("y", {"--split-by", "group", "--split-time", "a"}), 2, "not by both");
-  expect_refusal(train("y", {"--class-weight", "balanced"}), 2, "two classes");
+  expect_refusal(train("y", {"--class-weight", "balanced"}), 2, "a target of classes");
   expect_refusal(train("y", {"--loss", "logistic"}), 2, "two values");
   expect_refusal(train("y", {"--validation", "0.6", "--test", "0.5"}), 2, "");
   expect_refusal(train("label", {"--loss", "squared"}), 1, "which is not a number; the loss squared needs them");
+  const std::string several =
+      "the target 'city' has 3 classes, 'Bonn', 'Kiel' and 'Ulm'; no more than two can be learned";
+  expect_refusal(train("city"), 2, several);
+  expect_refusal(train("city", {"--loss", "softmax"}), 2, several);
+  expect_refusal(train("city", {"--loss", "logistic"}), 2, "two values");
+  expect_refusal(train("group", {"--loss", "softmax"}), 2,
+                 "the target 'group' has 80 classes, '0', '1', '2', '3', '4' and 75 more");
+  expect_refusal(train("y", {"--loss", "softmax"}), 1, "holds 400 different numbers in 400 rows, each its own");
+  expect_refusal(train("label", {"--loss", "softmax"}), 2, "'label' has two: give the logistic loss");
   expect_refusal(train("y", {"--split-by", "same"}), 2, "groups");
   EXPECT_FALSE(fs::exists(model_));
 }

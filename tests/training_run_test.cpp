@@ -401,6 +401,101 @@ TEST(Judge, SaysInfinityWhereAnOutputIsNot) {
   }
 }
 
+// Rows of four classes, with weights, to be measured on.
+const Table& colours() {
+  static const Table table = [] {
+    Stream stream(8, "colours");
+    std::string csv = "a,b,colour,w\n";
+    const char* const names[] = {"red", "green", "blue", "grey"};
+    for (int i = 0; i < 200; ++i) {
+      csv += fmt::format("{},{},{},{}\n", stream.normal(), stream.normal(), names[stream.below(4)], stream.below(3));
+    }
+    return table_of(csv);
+  }();
+  return table;
+}
+
+TableTask colour_task() {
+  std::vector<std::uint32_t> rows(colours().size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const std::vector<std::size_t> columns{0, 1};
+  return {colours(), Encoder::fit(colours(), columns, rows), fit_target(colours(), 2, rows, ""), softmax_loss, "w"};
+}
+
+void write_logits(const Input<float>& x, std::span<double> outputs) {
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = static_cast<double>(k) * x.values[0] - x.values[1];
+}
+
+TEST(Judge, MeasuresSeveralClasses) {
+  const TableTask task = colour_task();
+  const Quality quality = judge(task, task.split().test, write_logits);
+  std::vector<double> labels, logits, weights;
+  std::vector<float> room(task.room());
+  double largest = 0;
+  for (const std::uint32_t row : task.split().test) {
+    std::vector<double> outputs(4);
+    write_logits(task.sample(row, room).x, outputs);
+    labels.push_back(task.target_in_units(row));
+    weights.push_back(task.row_weight(row));
+    logits.insert(logits.end(), outputs.begin(), outputs.end());
+  }
+  const auto expected = multiclass_metrics(labels, logits, weights, 4);
+  ASSERT_TRUE(quality.multiclass);
+  EXPECT_TRUE(quality.is_measured());
+  EXPECT_FALSE(quality.classification);
+  EXPECT_EQ(quality.multiclass->confusion, expected.confusion);
+  EXPECT_EQ(quality.multiclass->accuracy, expected.accuracy);
+  EXPECT_EQ(quality.multiclass->macro_f1, expected.macro_f1);
+  EXPECT_DOUBLE_EQ(quality.multiclass->log_loss, expected.log_loss);
+  EXPECT_DOUBLE_EQ(quality.loss, expected.log_loss) << "no class weighs more than another";
+  for (std::size_t k = 0; k < 4; ++k) {
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < 200; ++i) mean += logits[4 * i + k] / 200;
+    for (std::size_t i = 0; i < 200; ++i) squares += std::pow(logits[4 * i + k] - mean, 2) / 200;
+    largest = std::max(largest, std::sqrt(squares));
+  }
+  EXPECT_NEAR(quality.deviation, largest, 1e-12);
+}
+
+TEST(Judge, SaysInfinityWhereALogitOfSeveralIsNot) {
+  const TableTask task = colour_task();
+  for (const double output : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const Quality quality = judge(task, task.split().test, [=](const Input<float>&, std::span<double> outputs) {
+      std::ranges::fill(outputs, 0);
+      outputs.back() = output;
+    });
+    EXPECT_TRUE(std::isinf(quality.loss));
+    EXPECT_FALSE(quality.is_measured());
+  }
+  const Quality constant = judge(task, task.split().test,
+                                 [](const Input<float>&, std::span<double> outputs) { std::ranges::fill(outputs, 3); });
+  EXPECT_NEAR(constant.loss, std::log(4), 1e-12);
+  EXPECT_EQ(constant.deviation, 0);
+}
+
+TEST(TableTask, DoesNotLearnSeveralClassesYet) {
+  TaskOptions options = task_options("colour");
+  for (const char* loss : {"", "softmax"}) {
+    options.loss = loss;
+    try {
+      const TableTask task(colours(), options);
+      FAIL() << "remove this test with refuse_several_classes";
+    } catch (const InvalidArgument& fault) {
+      EXPECT_EQ(
+          std::string(fault.what()),
+          "the target 'colour' has 4 classes, 'blue', 'green', 'grey' and 'red'; no more than two can be learned");
+    }
+  }
+}
+
+TEST(CheckLoss, KnowsSoftmaxBesidesTheLossesOfOneOutput) {
+  check_loss("softmax");
+  check_loss("huber:delta=2");
+  for (const char* loss : {"", "softmax:", "soft", "softmax:classes=3"}) {
+    EXPECT_THROW(check_loss(loss), InvalidArgument) << loss;
+  }
+}
+
 TEST(Race, KeepsToItsBudget) {
   const TableTask task(curved(), task_options());
   for (const std::uint64_t samples : {1U, 7U, 100U, 480U, 1000U, 2000U, 1000000U}) {
@@ -519,6 +614,7 @@ TEST(TableModel, IsRefusedIfItDoesNotFitTogether) {
   expect_refusal("table.model", "mlp:widths=99x8x8");
   expect_refusal("table.model", "nonsense");
   expect_refusal("table.loss", "nonsense");
+  expect_refusal("table.loss", "softmax");
   expect_refusal("target.kind", "nonsense");
   expect_refusal("column.0.form", "nonsense");
   expect_refusal("column.0.form", "dropped");

@@ -4,18 +4,15 @@
 #include "cli/prediction_writer.hpp"
 #include "core/atomic_file.hpp"
 
-#include <iterator>
-
-#include <fmt/format.h>
-
 namespace ignd::cli {
 
 ClassPredictions::ClassPredictions(const TrainedModel& model, const std::string& named)
-    : model_(model), text_(named + ",prediction,probability\n") {}
+    : columns_(model.target), text_(named + columns_.header() + "\n") {}
 
 void ClassPredictions::add(const std::string& name, double output) {
-  fmt::format_to(std::back_inserter(text_), "{},{},{:.9g}\n", as_field(name),
-                 as_field(model_.target.classes[output >= 0 ? 1 : 0]), model_.prediction(output));
+  text_ += as_field(name);
+  columns_.append(text_, {&output, 1});
+  text_ += '\n';
 }
 
 void ClassPredictions::write(const std::string& path) const {

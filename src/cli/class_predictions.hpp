@@ -1,17 +1,16 @@
 #pragma once
 
+#include "cli/class_columns.hpp"
 #include "train/trained_model.hpp"
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace ignd::cli {
 
 // Predictions of classes as comma-separated values, with a name in front of each.
 class ClassPredictions {
  public:
-  // The header has what is named in front: "file". The model must outlive this.
+  // The header has what is named in front: "file".
   ClassPredictions(const TrainedModel& model, const std::string& named);
 
   void add(const std::string& name, double output);
@@ -20,7 +19,7 @@ class ClassPredictions {
   void write(const std::string& path) const;
 
  private:
-  const TrainedModel& model_;
+  ClassColumns columns_;
   std::string text_;
 };
 

@@ -14,6 +14,12 @@ nlohmann::ordered_json number(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
+nlohmann::ordered_json numbers(std::span<const double> values) {
+  auto array = nlohmann::ordered_json::array();
+  for (const double value : values) array.push_back(number(value));
+  return array;
+}
+
 }  // namespace
 
 struct JsonLine::Object {  // NOLINT(bugprone-exception-escape): what its destructor calls throws nothing
@@ -62,8 +68,7 @@ JsonLine& JsonLine::set(std::string_view name, bool value) {
 }
 
 JsonLine& JsonLine::set(std::string_view name, std::span<const double> values) {
-  auto& array = object_->at(name) = nlohmann::ordered_json::array();
-  for (const double value : values) array.push_back(number(value));
+  object_->at(name) = numbers(values);
   return *this;
 }
 
@@ -72,9 +77,19 @@ JsonLine& JsonLine::set(std::string_view name, std::span<const std::string> valu
   return *this;
 }
 
-void JsonLine::print() const {
+JsonLine& JsonLine::set_rows(std::string_view name, std::span<const double> values, std::size_t width) {
+  auto& rows = object_->at(name) = nlohmann::ordered_json::array();
+  for (; !values.empty(); values = values.subspan(width)) rows.push_back(numbers(values.first(width)));
+  return *this;
+}
+
+std::string JsonLine::text() const {
   // Bytes that are not UTF-8, of a column's name perhaps, are replaced: a reader of JSON would stop at them.
-  cli::print("{}\n", object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  return object_->json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void JsonLine::print() const {
+  cli::print("{}\n", text());
   std::fflush(stdout);
 }
 

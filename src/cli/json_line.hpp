@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,7 +29,10 @@ class JsonLine {
   JsonLine& set(std::string_view name, bool value);
   JsonLine& set(std::string_view name, std::span<const double> values);
   JsonLine& set(std::string_view name, std::span<const std::string> values);
+  // An array of rows of `width` numbers each.
+  JsonLine& set_rows(std::string_view name, std::span<const double> values, std::size_t width);
 
+  std::string text() const;  // without a line end
   void print() const;
 
  private:

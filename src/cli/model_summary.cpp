@@ -1,5 +1,6 @@
 #include "cli/model_summary.hpp"
 
+#include "cli/confusion_table.hpp"
 #include "cli/output.hpp"
 #include "cli/quality_table.hpp"
 
@@ -7,14 +8,16 @@ namespace ignd::cli {
 
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
                       const std::string& samples) {
-  if (!quality.regression && !quality.classification) throw Error("the model's predictions are not all finite numbers");
+  if (!quality.is_measured()) throw Error("the model's predictions are not all finite numbers");
   if (!options.json) {
     print_table({fmt::format("{} {}", with_commas(count), samples)}, {{"model", {quality}}});
+    if (quality.multiclass) print("\n{}", confusion_text(*quality.multiclass, model.target.classes));
     return;
   }
   JsonLine line("result");
   line.set(samples, count).set("loss", model.loss);
   set_metrics(line, "metrics.test", quality);
+  if (quality.multiclass) set_confusion(line, *quality.multiclass, model.target.classes);
   line.print();
 }
 
@@ -52,19 +55,13 @@ void refuse_table_options(const UseOptions& options, const std::string& samples)
 
 void check_classes(const UseOptions& options, const std::vector<std::string>& classes, const Target& target) {
   if (classes == target.classes) return;
-  const std::string known = fmt::format("{} and {}", in_quotes(target.classes[0]), in_quotes(target.classes[1]));
+  const std::string known = list_classes(target.classes);
   if (classes.empty()) {
     throw FileError(fmt::format("{} has no class folders; to measure the model, put the files into {}",
                                 options.data.name(), known));
   }
-  constexpr std::size_t most_listed = 5;
-  std::vector<std::string> names;
-  for (const std::string& name : classes) {
-    if (names.size() < most_listed) names.push_back(in_quotes(name));
-  }
-  if (classes.size() > most_listed) names.emplace_back("...");
   throw FileError(fmt::format("{} has the class{} {}; the model knows {}", options.data.name(),
-                              classes.size() == 1 ? "" : "es", join(names, ", "), known));
+                              classes.size() == 1 ? "" : "es", list_classes(classes), known));
 }
 
 }  // namespace ignd::cli

@@ -21,6 +21,10 @@ Measures measures(const Quality& quality) {
     const ClassificationMetrics& m = *quality.classification;
     return {{"accuracy", m.accuracy}, {"log_loss", m.log_loss}, {"auc", m.auc}};
   }
+  if (quality.multiclass) {
+    const MulticlassMetrics& m = *quality.multiclass;
+    return {{"accuracy", m.accuracy}, {"log_loss", m.log_loss}, {"macro_f1", m.macro_f1}};
+  }
   return {};
 }
 
@@ -37,6 +41,9 @@ std::string with_commas(std::uint64_t count) {
 }
 
 std::string describe(const Target& target) {
+  if (target.is_multiclass()) {
+    return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));
+  }
   if (target.is_class()) {
     return fmt::format("class {} or {}; probabilities are of {}", target.classes[0], target.classes[1],
                        target.classes[1]);

@@ -5,7 +5,6 @@
 #include "core/text.hpp"
 #include "data/csv.hpp"
 #include "ignd/error.hpp"
-#include "ignd/loss.hpp"
 #include "train/table_model.hpp"
 #include "train/table_task.hpp"
 
@@ -65,7 +64,7 @@ void complete(TrainOptions& options) {
   refuse_options(options, {"--size"}, " can only be given for images");
   refuse_options(options, {"--length"}, " can only be given for texts");
   model_spec(options.run.model, 1);
-  if (!options.task.loss.empty()) make_loss(options.task.loss);
+  if (!options.task.loss.empty()) check_loss(options.task.loss);
   options.data.dialect();
 }
 

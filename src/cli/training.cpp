@@ -211,7 +211,7 @@ class Training {
 
   void print_epoch(const EpochReport& report) const {
     const Quality& validation = report.validation;
-    const bool measured = validation.regression || validation.classification;
+    const bool measured = validation.is_measured();
     if (prints_events()) {
       JsonLine line("epoch");
       line.set("epoch", report.epoch).set("training_loss", report.training_loss);

@@ -1,8 +1,8 @@
 #include "cli/use_model.hpp"
 
+#include "cli/class_columns.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
-#include "cli/prediction_writer.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
@@ -17,6 +17,7 @@
 
 #include <cstdio>
 #include <iterator>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -55,22 +56,23 @@ int predict(const UseOptions& options) {
   if (to_file) check_can_save(options.output, options.data);
   const Table table = read(options.data, model);
   const auto at = blaming(options.data, [&] { return model.encoder.match(table); });
-  std::vector<std::string> classes;
-  for (const std::string& name : model.target.classes) classes.push_back(as_field(name));
+  ClassColumns classes(model.target);
   Trace<float> trace(*model.model);
   std::vector<float> x(model.encoder.features());
   std::size_t unknown = 0;
-  std::string out = classes.empty() ? "row,prediction\n" : "row,prediction,probability\n";
+  const bool predicts_classes = model.target.is_class();
+  std::string out = "row" + (predicts_classes ? classes.header() : ",prediction") + "\n";
   constexpr std::size_t enough = std::size_t{1} << 16;
   for (std::size_t row = 0; row < table.size(); ++row) {
     unknown += model.encoder.encode(table[row], at, x);
     const double output = model.model->predict({x}, trace);
-    const double prediction = model.prediction(output);
-    if (classes.empty()) {
-      fmt::format_to(std::back_inserter(out), "{},{:.9g}\n", row + 1, prediction);
+    out += std::to_string(row + 1);
+    if (predicts_classes) {
+      classes.append(out, {&output, 1});
     } else {
-      fmt::format_to(std::back_inserter(out), "{},{},{:.9g}\n", row + 1, classes[output >= 0 ? 1 : 0], prediction);
+      fmt::format_to(std::back_inserter(out), ",{:.9g}", model.prediction(output));
     }
+    out += '\n';
     if (to_file || out.size() < enough) continue;
     print("{}", out);
     if (std::ferror(stdout) != 0) return 0;  // which main.cpp turns into a failure

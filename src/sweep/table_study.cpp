@@ -136,7 +136,7 @@ std::vector<std::string> study_faults(const TableStudy& study) {
   try_out([&] { study.data.dialect(); });
   try_out([&] { run_schedule(study.run.schedule, 1, 1); });
   if (!is_baseline(study.run.model)) try_out([&] { model_spec(study.run.model, 1); });
-  if (!study.task.loss.empty()) try_out([&] { make_loss(study.task.loss); });
+  if (!study.task.loss.empty()) try_out([&] { check_loss(study.task.loss); });
   return faults;
 }
 

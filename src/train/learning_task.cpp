@@ -1,5 +1,8 @@
 #include "train/learning_task.hpp"
 
+#include "train/softmax.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,7 +17,27 @@ double deviation_of(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+// The deviation of numbers that are not kept.
+class RunningDeviation {
+ public:
+  void add(double value) {
+    const double gap = value - mean_;
+    mean_ += gap / ++count_;
+    squares_ += gap * (value - mean_);
+  }
+  double deviation() const { return std::sqrt(squares_ / count_); }
+
+ private:
+  double count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
 }  // namespace
+
+void check_loss(const std::string& loss) {
+  if (loss != softmax_loss) make_loss(loss);
+}
 
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
   const auto loss = make_loss(task.loss());
@@ -41,6 +64,32 @@ Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, con
   } else {
     quality.regression = regression_metrics(truth, predicted, weights);
   }
+  return quality;
+}
+
+Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
+  const std::size_t classes = task.target().outputs();
+  std::vector<float> room(task.room());
+  std::vector<double> logits(classes);
+  std::vector<RunningDeviation> deviations(classes);
+  MulticlassSums sums(classes);
+  double sum = 0;
+  double total = 0;
+  for (const std::uint32_t row : rows) {
+    const Sample<float> sample = task.sample(row, room);
+    outputs(sample.x, logits);
+    const bool finite = std::ranges::all_of(logits, [](double logit) { return std::isfinite(logit); });
+    const auto label = static_cast<std::size_t>(sample.y);
+    if (finite) sum += sample.weight * cross_entropy(label, logits);
+    if (!finite || !std::isfinite(sum)) {
+      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
+    }
+    total += sample.weight;
+    sums.add(sample.y, logits, task.row_weight(row));
+    for (std::size_t k = 0; k < classes; ++k) deviations[k].add(logits[k]);
+  }
+  Quality quality{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};
+  for (const RunningDeviation& logit : deviations) quality.deviation = std::max(quality.deviation, logit.deviation());
   return quality;
 }
 

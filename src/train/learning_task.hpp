@@ -2,6 +2,7 @@
 
 #include "ignd/trainer.hpp"
 #include "train/metrics.hpp"
+#include "train/multiclass_metrics.hpp"
 #include "train/split.hpp"
 #include "train/target.hpp"
 
@@ -37,7 +38,7 @@ class LearningTask {
   virtual std::size_t room() const = 0;
   virtual Sample<float> sample(std::uint32_t row, std::span<float> room) const = 0;
 
-  virtual double target_in_units(std::uint32_t row) const = 0;  // for classes 0 or 1
+  virtual double target_in_units(std::uint32_t row) const = 0;  // for classes their number
   virtual double row_weight(std::uint32_t row) const = 0;       // what it counts in metrics
 
   // What a run depends on besides its own options: those of the task as users write them, and a number that other data
@@ -65,12 +66,22 @@ struct Quality {
   double loss = 0;  // mean loss as the model learns it, with the weights it learns with; infinite if an output is
   std::optional<RegressionMetrics> regression;
   std::optional<ClassificationMetrics> classification;
-  double deviation = 0;  // of the predictions; of logits for classes
+  std::optional<MulticlassMetrics> multiclass = {};
+  double deviation = 0;  // of the predictions; of logits for classes, of more than two the largest
+
+  bool is_measured() const { return regression || classification || multiclass; }
 };
+
+// Throws InvalidArgument unless a target may be learned by this loss, as users write it.
+void check_loss(const std::string& loss);
 
 // Judges a function that gives the model's output for a sample. An output that means no finite number leaves nothing
 // but an infinite loss.
 using OutputOf = std::function<double(const Input<float>& x)>;
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputOf& output);
+
+// The same for more than two classes, where the function writes a logit for each.
+using OutputsOf = std::function<void(const Input<float>& x, std::span<double> outputs)>;
+Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
 
 }  // namespace ignd

@@ -2,10 +2,10 @@
 
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
+#include "train/metric_checks.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,19 +18,6 @@ void check_sizes(std::span<const double> y, std::span<const double> prediction, 
     throw InvalidArgument(fmt::format("there are {} targets, {} predictions and {} weights; give one of each per row",
                                       y.size(), prediction.size(), weight.size()));
   }
-}
-
-void check_finite(double value, std::string_view what, std::size_t row) {
-  if (!std::isfinite(value)) throw InvalidArgument(fmt::format("the {} of row {} is {}", what, row, value));
-}
-
-void check_weight(double weight, std::size_t row) {
-  check_finite(weight, "weight", row);
-  if (weight < 0) throw InvalidArgument(fmt::format("the weight of row {} is {}, which is negative", row, weight));
-}
-
-void check_not_empty(double weight) {
-  if (weight <= 0) throw InvalidArgument("there is nothing to measure: no row has a weight above 0");
 }
 
 struct Scored {

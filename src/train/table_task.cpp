@@ -66,6 +66,11 @@ Split split_rows(const Table& table, const TaskOptions& options) {
   return split_randomly(table.size(), fractions, options.seed);
 }
 
+std::string default_loss(const Target& target) {
+  if (target.is_multiclass()) return softmax_loss;
+  return target.is_class() ? "logistic" : "squared";
+}
+
 }  // namespace
 
 TableTask::TableTask(const Table& table, const TaskOptions& options)
@@ -76,7 +81,8 @@ TableTask::TableTask(const Table& table, const TaskOptions& options)
   split_ = split_rows(table, options);
   if (weight_column_) check_weights(table, *weight_column_);
   target_ = fit_target(table, target_column_, split_.train, options.loss);
-  loss_ = !options.loss.empty() ? options.loss : target_.is_class() ? "logistic" : "squared";
+  refuse_several_classes(target_);
+  loss_ = !options.loss.empty() ? options.loss : default_loss(target_);
   fit_encoder();
   if (options.balanced) balance_classes();
   check_samples();
@@ -114,18 +120,24 @@ void TableTask::fit_encoder() {
 }
 
 void TableTask::balance_classes() {
-  if (!target_.is_class()) throw InvalidArgument("balanced class weights need a target of two classes");
-  std::array<double, 2> sum{};
-  for (const std::uint32_t row : split_.train) sum[target_in_units(row) > 0 ? 1 : 0] += row_weight(row);
-  for (std::size_t k = 0; k < 2; ++k) {
-    if (sum[k] == 0) throw InvalidArgument("balanced class weights need training rows of both classes");
-    class_weight_[k] = (sum[0] + sum[1]) / (2 * sum[k]);
+  if (!target_.is_class()) throw InvalidArgument("balanced class weights need a target of classes");
+  std::vector<double> sums(target_.classes.size());
+  for (const std::uint32_t row : split_.train) sums[static_cast<std::size_t>(target_in_units(row))] += row_weight(row);
+  const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (sums[k] == 0) {
+      throw InvalidArgument(
+          fmt::format("balanced class weights need training rows of every class, with a weight above "
+                      "0; there are none of {}",
+                      in_quotes(target_.classes[k])));
+    }
+    class_weight_.push_back(total / (static_cast<double>(sums.size()) * sums[k]));
   }
 }
 
 // Whatever training would stumble over is found before it starts.
 void TableTask::check_samples() const {
-  const auto loss = make_loss(loss_);
+  const auto loss = target_.is_multiclass() ? nullptr : make_loss(loss_);
   for (const auto* part : {&split_.train, &split_.validation, &split_.test}) {
     double sum = 0;
     for (const std::uint32_t row : *part) {
@@ -133,7 +145,7 @@ void TableTask::check_samples() const {
       const double weight = sample_weight(row, y);
       sum += weight;
       try {
-        loss->check_target(y);
+        if (loss) loss->check_target(y);
       } catch (const BadSample& fault) {
         throw BadSample(fmt::format("row {}: {}", row + 1, fault.what()));
       }
@@ -204,7 +216,7 @@ double TableTask::target_in_units(std::uint32_t row) const {
 double TableTask::row_weight(std::uint32_t row) const { return weight_column_ ? table_[row][*weight_column_] : 1; }
 
 double TableTask::sample_weight(std::uint32_t row, double y) const {
-  return row_weight(row) * (target_.is_class() ? class_weight_[y > 0 ? 1 : 0] : 1);
+  return row_weight(row) * (class_weight_.empty() ? 1 : class_weight_[static_cast<std::size_t>(y)]);
 }
 
 }  // namespace ignd

@@ -3,7 +3,6 @@
 #include "data/encoder.hpp"
 #include "train/learning_task.hpp"
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,7 +17,7 @@ struct TaskOptions {
   std::string target;
   std::string loss = {};                   // empty: by the target's kind
   std::optional<std::string> weight = {};  // a column of importance weights
-  bool balanced = false;                   // both classes weigh the same
+  bool balanced = false;                   // all classes weigh the same
   std::optional<std::string> split_by = {};
   std::optional<std::string> split_time = {};
   double validation = 0.1;
@@ -62,7 +61,7 @@ class TableTask final : public LearningTask {
   std::vector<ColumnPlace> at_;  // where the encoder's columns are
   std::size_t target_column_;
   std::optional<std::size_t> weight_column_;
-  std::array<double, 2> class_weight_{1, 1};
+  std::vector<double> class_weight_;  // empty: 1 for all
 };
 
 }  // namespace ignd

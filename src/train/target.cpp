@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -63,6 +64,90 @@ void set_classes(Target& target, const Column& about, const DistinctValues& valu
   target.positive = values[positive];
 }
 
+std::map<double, std::uint32_t> numbers_of(const std::vector<std::string>& classes, bool text) {
+  std::map<double, std::uint32_t> numbers;
+  for (const std::string& name : classes) {
+    const double value = text ? static_cast<double>(text_code(name)) : parse_number(name, "a class of numbers");
+    numbers.emplace(value, static_cast<std::uint32_t>(numbers.size()));
+  }
+  return numbers;
+}
+
+// In increasing order.
+std::vector<double> all_values(const Table& table, std::size_t column) {
+  std::vector<double> values(table.size());
+  for (std::size_t row = 0; row < table.size(); ++row) values[row] = table[row][column] + 0.0;  // makes a 0 of -0
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+bool are_mostly_numbers(const Labels& labels) {
+  double number = 0;
+  const auto numbers =
+      std::ranges::count_if(labels, [&](const auto& label) { return is_number(label.second, number); });
+  return 2 * static_cast<std::size_t>(numbers) > labels.size();
+}
+
+void check_class_count(const Target& target, std::size_t values, std::size_t rows) {
+  const bool each_its_own = values == rows;
+  if (values <= most_classes && !each_its_own) return;
+  throw BadSample(fmt::format(
+      "the target {} holds {} different {} in {} rows, {}; {}", in_quotes(target.name), values,
+      target.text ? "texts" : "numbers", rows,
+      each_its_own ? "each its own" : fmt::format("but at most {} can be classes", most_classes),
+      target.text ? "choose another column, give several of them one name, or correct what should be numbers"
+                  : "leave out the softmax loss to learn it as a number"));
+}
+
+void check_all_in_training(const Target& target, const Table& table, std::size_t column,
+                           std::span<const std::uint32_t> training_rows) {
+  const auto number = [&](std::size_t row) { return target.class_numbers.at(table[row][column]); };
+  std::vector<bool> known(target.classes.size());
+  for (const std::uint32_t row : training_rows) known[number(row)] = true;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (known[number(row)]) continue;
+    throw BadSample(
+        fmt::format("row {}: the target {} is {}, which no training row has; leave out such rows, or give "
+                    "more of them or another split",
+                    row + 1, in_quotes(target.name), in_quotes(target.classes[number(row)])));
+  }
+}
+
+void set_several_classes(Target& target, const Table& table, std::size_t column,
+                         std::span<const std::uint32_t> training_rows) {
+  const std::vector<double> values = all_values(table, column);
+  check_class_count(target, values.size(), table.size());
+  for (const double value : values) target.classes.push_back(value_name(table.columns()[column], value));
+  if (target.text) std::ranges::sort(target.classes);
+  target.class_numbers = numbers_of(target.classes, target.text);
+  check_all_in_training(target, table, column, training_rows);
+}
+
+// Classes that could not have been written are not believed: a number of a class would stand for another one.
+void load_several_classes(Target& target, const Checkpoint& checkpoint) {
+  const std::uint64_t count = checkpoint.number("target.classes");
+  if (count < 3 || count > most_classes) {
+    throw FileError(fmt::format("the model has a target of {} classes; there may be 3 to {}", count, most_classes));
+  }
+  for (std::uint64_t k = 0; k < count; ++k) {
+    target.classes.push_back(checkpoint.text(fmt::format("target.class.{}", k)));
+  }
+  try {
+    target.class_numbers = numbers_of(target.classes, target.text);
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("the target of the model is damaged: {}", fault.what()));
+  }
+  std::uint32_t next = 0;
+  const bool in_order = target.text ? std::ranges::is_sorted(target.classes)
+                                    : std::ranges::all_of(target.class_numbers, [&](const auto& known) {
+                                        return std::isfinite(known.first) && known.second == next++;
+                                      });
+  if (!in_order || target.class_numbers.size() != count) {
+    throw FileError("the target of the model is damaged: its classes are not in order, or one is there twice");
+  }
+}
+
 void fit_scale(Target& target, const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
   double mean = 0;
   double squares = 0;
@@ -84,6 +169,12 @@ void fit_scale(Target& target, const Table& table, std::size_t column, std::span
 }  // namespace
 
 double Target::learned(double value) const {
+  if (is_multiclass()) {
+    const auto known = class_numbers.find(value);
+    // NaN is found wherever one looks for it.
+    if (known != class_numbers.end() && known->first == value) return known->second;
+    throw BadSample(fmt::format("the target {} is none of its {} classes", in_quotes(name), classes.size()));
+  }
   if (is_class()) return value == positive ? 1 : 0;
   return (value - mean) / deviation;
 }
@@ -104,18 +195,30 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
     throw BadSample(fmt::format("the target {} is {} in every {}row: there is nothing to learn", in_quotes(about.name),
                                 in_quotes(value_name(about, in_training[0])), values.size() < 2 ? "" : "training "));
   }
-  const bool wants_classes = loss.starts_with("logistic");
-  const bool wants_numbers = !loss.empty() && !wants_classes;
+  const bool wants_two = loss.starts_with("logistic"), wants_several = loss == softmax_loss;
+  const bool wants_numbers = !loss.empty() && !wants_two && !wants_several;
   Target target{.name = about.name, .classes = {}, .text = about.kind == ColumnKind::text};
   if (target.text && wants_numbers) refuse_texts(table, column, fmt::format("; the loss {} needs them", loss));
-  if (target.text && values.size() > 2) refuse_texts(table, column, ", and there are more than two different texts");
-  if (wants_classes && values.size() > 2) {
+  if (wants_two && values.size() > 2) {
     throw InvalidArgument(fmt::format("the logistic loss needs a target of two values; {} has more: {}, {}, {}",
                                       in_quotes(about.name), value_name(about, values[0]), value_name(about, values[1]),
                                       value_name(about, values[2])));
   }
+  if (wants_several && values.size() == 2) {
+    throw InvalidArgument(
+        fmt::format("the softmax loss needs a target of more than two values; {} has two: give the "
+                    "logistic loss",
+                    in_quotes(about.name)));
+  }
   if (values.size() == 2 && !wants_numbers) {
     set_classes(target, about, values);
+    return target;
+  }
+  if (target.text && !wants_several && are_mostly_numbers(about.labels)) {
+    refuse_texts(table, column, ", but most others are; correct it, or give the softmax loss if they are classes");
+  }
+  if (target.text || wants_several) {
+    set_several_classes(target, table, column, training_rows);
     return target;
   }
   target.logarithm = loss.starts_with("poisson");
@@ -131,20 +234,44 @@ void check_target(const Table& table, std::size_t column, const Target& target) 
     if (text) refuse_texts(table, column, "");
     return;
   }
+  const auto knows = [&](double value, const std::string& name) {
+    return target.is_multiclass() ? target.class_numbers.contains(value)
+                                  : std::ranges::find(target.classes, name) != target.classes.end();
+  };
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string name = value_name(about, table[row][column]);
     // A text and a number are different values, even if they look the same.
-    if (text == target.text && std::ranges::find(target.classes, name) != target.classes.end()) continue;
-    throw BadSample(fmt::format("row {}: the target {} is the {} {}; the model knows the {} {} and {}", row + 1,
+    if (text == target.text && knows(table[row][column], name)) continue;
+    throw BadSample(fmt::format("row {}: the target {} is the {} {}; the model knows the {} {}", row + 1,
                                 in_quotes(about.name), text ? "text" : "number", in_quotes(name),
-                                target.text ? "texts" : "numbers", in_quotes(target.classes[0]),
-                                in_quotes(target.classes[1])));
+                                target.text ? "texts" : "numbers", list_classes(target.classes)));
   }
+}
+
+std::string list_classes(std::span<const std::string> classes) {
+  constexpr std::size_t most_listed = 5;
+  const std::size_t listed = std::min(classes.size(), most_listed);
+  std::string text;
+  for (std::size_t k = 0; k < listed; ++k) {
+    if (k > 0) text += k + 1 == classes.size() ? " and " : ", ";
+    text += in_quotes(classes[k]);
+  }
+  return listed == classes.size() ? text : text + fmt::format(" and {} more", classes.size() - listed);
+}
+
+void refuse_several_classes(const Target& target) {
+  if (!target.is_multiclass()) return;
+  throw InvalidArgument(fmt::format("the target {} has {} classes, {}; no more than two can be learned",
+                                    in_quotes(target.name), target.classes.size(), list_classes(target.classes)));
 }
 
 void Target::save(Checkpoint& checkpoint) const {
   const char* kind = logarithm ? "count" : "number";
   if (is_class()) kind = text ? "texts" : "values";
+  if (is_multiclass()) {
+    kind = text ? "several texts" : "several values";
+    checkpoint.set("target.classes", std::uint64_t{classes.size()});
+  }
   checkpoint.set("target.name", name);
   checkpoint.set("target.kind", std::string(kind));
   for (std::size_t i = 0; i < classes.size(); ++i) checkpoint.set(fmt::format("target.class.{}", i), classes[i]);
@@ -154,15 +281,17 @@ void Target::save(Checkpoint& checkpoint) const {
 
 Target Target::load(const Checkpoint& checkpoint) {
   const std::string& kind = checkpoint.text("target.kind");
-  const bool classes = kind == "texts" || kind == "values";
-  if (!classes && kind != "number" && kind != "count") {
+  const bool two = kind == "texts" || kind == "values";
+  const bool several = kind == "several texts" || kind == "several values";
+  if (!two && !several && kind != "number" && kind != "count") {
     throw FileError(fmt::format("the model has a target of unknown kind {}", in_quotes(kind)));
   }
   Target target;
   target.name = checkpoint.text("target.name");
-  target.text = kind == "texts";
+  target.text = kind == "texts" || kind == "several texts";
   target.logarithm = kind == "count";
-  if (classes) target.classes = {checkpoint.text("target.class.0"), checkpoint.text("target.class.1")};
+  if (two) target.classes = {checkpoint.text("target.class.0"), checkpoint.text("target.class.1")};
+  if (several) load_several_classes(target, checkpoint);
   const auto& scale = checkpoint.array<double>("target.scale", 3);
   target.mean = scale[0];
   target.deviation = scale[1];

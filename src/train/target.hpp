@@ -3,7 +3,9 @@
 #include "data/table.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,20 +14,26 @@ namespace ignd {
 
 class Checkpoint;
 
-// What is to be predicted: a number, or which of two classes.
+// What is to be predicted: a number, or which of two or more classes.
 struct Target {
   std::string name;
-  std::vector<std::string> classes;  // the negative and the positive one; none for numbers
-  bool text = false;                 // the classes are texts, not numbers
-  double positive = 0;               // the positive one as it stands in a table
+  // In increasing order, texts in that of their bytes; none for numbers. Of two, the negative and the positive one.
+  std::vector<std::string> classes;
+  bool text = false;                                   // the classes are texts, not numbers
+  double positive = 0;                                 // of two classes: the positive one as it stands in a table
+  std::map<double, std::uint32_t> class_numbers = {};  // of more than two: by how they stand in a table
   // Numbers are learned as (y - mean) / deviation, or, with the Poisson loss, as the logarithm of what is expected.
   bool logarithm = false;
   double mean = 0;
   double deviation = 1;
 
   bool is_class() const { return !classes.empty(); }
+  bool is_multiclass() const { return classes.size() > 2; }
+  // Of a model for it: two classes need a single logit.
+  std::size_t outputs() const { return is_multiclass() ? classes.size() : 1; }
 
-  // What the model learns for a value of the column.
+  // What the model learns for a value of the column; for classes their number. Throws BadSample where there are more
+  // than two, and this is none of them.
   double learned(double value) const;
   // What an output means in the units of a column of numbers.
   double in_units(double output) const { return logarithm ? std::exp(output) : mean + deviation * output; }
@@ -36,13 +44,24 @@ struct Target {
   static Target load(const Checkpoint& checkpoint);
 };
 
-// Decides from a column what it is: two different values are classes, more are numbers; `loss` (empty: not given) may
-// ask for one or the other. The scale of numbers comes from the training rows, where the loss allows one. Throws
-// InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a value.
+inline constexpr std::size_t most_classes = 1000;
+inline constexpr const char* softmax_loss =
+    "softmax";  // of more than two classes: the number of one is what is learned
+
+// Decides from a column what it is: texts and two different values are classes, more numbers are numbers; `loss`
+// (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the loss
+// allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
+// value: that of a class which no training row has, too.
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
                   const std::string& loss);
 
 // Throws BadSample, with the row, where a column of another table holds something that is no such target.
 void check_target(const Table& table, std::size_t column, const Target& target);
+
+// Names for a message: "'a', 'b' and 'c'", or the first few and how many more there are.
+std::string list_classes(std::span<const std::string> classes);
+
+// Throws InvalidArgument for more than two classes: there is no model yet that has an output for each.
+void refuse_several_classes(const Target& target);
 
 }  // namespace ignd

@@ -1,8 +1,9 @@
 #include "train/trained_model.hpp"
 
+#include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "ignd/loss.hpp"
+#include "train/learning_task.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,11 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
     TrainedModel loaded{.target = Target::load(checkpoint),
                         .loss = checkpoint.text("table.loss"),
                         .model = make_model<float>(checkpoint.text("table.model"))};
-    make_loss(loaded.loss);
+    check_loss(loaded.loss);
+    if (loaded.target.is_multiclass() != (loaded.loss == softmax_loss)) {
+      throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
+    }
+    refuse_several_classes(loaded.target);
     const auto weights = loaded.model->parameters();
     std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
     return loaded;

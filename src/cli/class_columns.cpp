@@ -1,0 +1,35 @@
+#include "cli/class_columns.hpp"
+
+#include "cli/prediction_writer.hpp"
+#include "train/softmax.hpp"
+
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+
+ClassColumns::ClassColumns(const Target& target) : names_(target.classes), probabilities_(target.classes.size()) {
+  for (const std::string& name : names_) fields_.push_back(as_field(name));
+}
+
+std::string ClassColumns::header() const {
+  std::string header = ",prediction";
+  if (names_.size() <= 2) return header + ",probability";
+  for (const std::string& name : names_) header += "," + as_field("probability_" + name);
+  return header;
+}
+
+void ClassColumns::append(std::string& line, std::span<const double> outputs) {
+  if (outputs.size() == 1) {
+    const double logit = outputs[0];
+    fmt::format_to(std::back_inserter(line), ",{},{:.9g}", fields_[logit >= 0 ? 1 : 0], 1 / (1 + std::exp(-logit)));
+    return;
+  }
+  softmax_probabilities(outputs, probabilities_);
+  line += "," + fields_[most_probable(outputs)];
+  for (const double probability : probabilities_) fmt::format_to(std::back_inserter(line), ",{:.9g}", probability);
+}
+
+}  // namespace ignd::cli

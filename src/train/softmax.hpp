@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+// What the logits of several classes mean. None of this overflows where a logit is large.
+namespace ignd {
+
+// exp(z_k) divided by the sum of them. The two may be the same numbers.
+void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities);
+
+// -log of the probability of a class, with full relative precision where that is nearly 1.
+double cross_entropy(std::size_t label, std::span<const double> logits);
+
+// The class with the largest logit, the first one of several.
+std::size_t most_probable(std::span<const double> logits);
+
+}  // namespace ignd
