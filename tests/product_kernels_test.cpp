@@ -247,24 +247,34 @@ std::vector<std::size_t> orders() {
   return all;
 }
 
+template <class M>
+auto& entry(M& m, std::size_t i, std::size_t k) {
+  return m(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k));
+}
+
+// Column by column, with NaN wherever nothing is to be read from.
+std::vector<double> lower_triangle(const Matrix& from, std::size_t stride) {
+  const auto n = static_cast<std::size_t>(from.rows());
+  std::vector<double> values(n == 0 ? 0 : (n - 1) * stride + n, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = k; i < n; ++i) values[k * stride + i] = entry(from, i, k);
+  }
+  return values;
+}
+
 struct Factored {
   bool good;
   Matrix l;
 };
 
-// The factor of the lower triangle of a, with a stride of its own, and NaN wherever nothing is to be read from.
 Factored factored(Stream& stream, const Table<double>& table, const Matrix& a) {
   const auto n = static_cast<std::size_t>(a.rows());
   const std::size_t stride = n + stream.below(2) * stream.below(9);
-  std::vector<double> values(n == 0 ? 0 : (n - 1) * stride + n, std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t i = k; i < n; ++i) values[k * stride + i] = a(i, k);
-  }
-  Array<double> at(values, stream.below(4), Role::written);
+  Array<double> at(lower_triangle(a, stride), stream.below(4), Role::written);
   Factored result{table.cholesky(at.data(), n, stride), Matrix::Zero(a.rows(), a.rows())};
   EXPECT_TRUE(at.guards_untouched());
   for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t i = k; i < n; ++i) result.l(i, k) = at[k * stride + i];
+    for (std::size_t i = k; i < n; ++i) entry(result.l, i, k) = at[k * stride + i];
     for (std::size_t i = n; k + 1 < n && i < stride; ++i) EXPECT_TRUE(std::isnan(at[k * stride + i])) << "in the gap";
   }
   return result;
@@ -288,11 +298,7 @@ double factor_error(const Matrix& l, const Matrix& a) {
 Vector solved(Stream& stream, const Table<double>& table, const Matrix& l, const Vector& b) {
   const auto n = static_cast<std::size_t>(l.rows());
   const std::size_t stride = n + stream.below(2) * stream.below(9);
-  std::vector<double> values(n == 0 ? 0 : (n - 1) * stride + n, std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t i = k; i < n; ++i) values[k * stride + i] = l(i, k);
-  }
-  Array<double> at(values, stream.below(4));
+  Array<double> at(lower_triangle(l, stride), stream.below(4));
   Array<double> x(std::vector<double>(b.begin(), b.end()), stream.below(4), Role::written);
   table.cholesky_solve(at.data(), n, stride, x.data());
   EXPECT_TRUE(x.guards_untouched());

@@ -62,6 +62,7 @@ struct DotAndSquares {
 
 // out[i][c] = factor sum_k a(i, k) b[k][c], on top of what out holds if `add`, with a(i, k) at
 // a[i a_row_stride + k a_column_stride], so that a may lie transposed. The others lie row by row. out overlaps neither.
+// A sum has the same bits whatever rows and columns are computed with it, unless there is a single column.
 template <class T>
 struct Product {
   std::size_t rows = 0, depth = 0, columns = 0;

@@ -34,17 +34,18 @@ struct Part {
   HWY_INLINE void store(hn::Vec<D> v, hn::TFromD<D>* to) const { hn::BlendedStore(v, mask, D{}, to); }
 };
 
+// Whether lanes that are masked out are not even read. (In AVX2 that goes for numbers of four and eight bytes.)
 inline constexpr bool masks_are_safe = !HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_AVX2;
 
-// body(access, c) for what is left of a row where less than `lanes` numbers are: in one part of the narrowest vector
-// that holds them or, where lanes that are masked out may still be read, in halves of vectors.
+// body(access, c) for the end of a row, of less than `lanes` numbers: in one part of the narrowest vector that holds
+// them or, where masks are not safe, in vectors of half the size, a quarter of it, and so on.
 template <std::size_t lanes, class T, class Body>
 HWY_INLINE void for_each_part(std::size_t c, std::size_t columns, Body body) {
   if constexpr (lanes > 1) {
     constexpr std::size_t half = lanes / 2;
-    const hn::CappedTag<T, lanes> d;
-    if (columns - c > half && masks_are_safe) {
-      return body(Part<decltype(d)>{hn::FirstN(d, columns - c)}, c);
+    if constexpr (masks_are_safe) {
+      const hn::CappedTag<T, lanes> d;
+      if (columns - c > half) return body(Part<decltype(d)>{hn::FirstN(d, columns - c)}, c);
     }
     if (columns - c >= half) {
       body(Whole<hn::CappedTag<T, half>>{}, c);
@@ -54,7 +55,7 @@ HWY_INLINE void for_each_part(std::size_t c, std::size_t columns, Body body) {
   }
 }
 
-// The same for all of a row from c on.
+// The same for all of a row from c on, whole vectors first. c is not beyond its end.
 template <class T, class Body>
 HWY_INLINE void for_each_vector_or_part(std::size_t c, std::size_t columns, Body body) {
   using D = hn::ScalableTag<T>;
@@ -108,8 +109,8 @@ HWY_INLINE void product_columns(Access at, const Product<T>& p, std::size_t c) {
   if (i < rows) product_tile<1, vectors>(at, p, i, c);
 }
 
-// Vectors along a single column have one lane; along k they have all. No more than half of the widest, so that little
-// is left over.
+// Along a single column vectors would have one lane, along k they have many: not the most there are, so that little is
+// left over.
 template <class T>
 HWY_INLINE void product_with_column(const Product<T>& p) {
   const hn::CappedTag<T, 32 / sizeof(T)> d;
