@@ -202,7 +202,7 @@ TEST(TrainingRun, GoesOnWithNothingButItself) {
       EXPECT_NE(std::string(fault.what()).find(why), std::string::npos) << fault.what();
     }
     EXPECT_EQ(weights_of(run), before);
-    EXPECT_EQ(run.steps(), 0U);
+    EXPECT_EQ(run.learned(), 0U);
   };
   RunOptions options = run_options();
   options.seed = 2;
@@ -257,7 +257,7 @@ TEST(TrainingRun, LearnsNothingInNoEpochs) {
   TrainingRun run(task, options);
   EXPECT_EQ(run.status(), TrainingStatus::finished);
   EXPECT_TRUE(finish(run).empty());
-  EXPECT_EQ(run.steps(), 0U);
+  EXPECT_EQ(run.learned(), 0U);
 }
 
 TEST(TrainingRun, TakesWeightsForRepetitions) {

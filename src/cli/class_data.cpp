@@ -54,7 +54,7 @@ std::vector<Predictor> ClassData::baselines() const {
   const double constant = best_constant_for_logistic([&](const RowVisitor& visit) {
     for (const std::uint32_t row : task().split().train) visit({}, task().target_in_units(row), 1);
   });
-  return {{"best constant", [constant](const Input<float>&) { return constant; }}};
+  return {{"best constant", [constant](const Input<float>&, std::span<double> outputs) { outputs[0] = constant; }}};
 }
 
 // A step may take long: all rates together are given less than half an epoch.

@@ -114,12 +114,12 @@ void add_table_options(CLI::App* command, TrainOptions& options) {
       ->group(model);
   command
       ->add_option("--loss", options.task.loss,
-                   "squared, logistic, poisson, huber, log-cosh or pinball; by the target if not given")
+                   "squared, logistic, softmax, poisson, huber, log-cosh or pinball; by the target if not given")
       ->group(model);
   command
       ->add_option_function<std::string>(
           "--class-weight", [&](const std::string&) { options.task.balanced = true; },
-          "balanced: both classes weigh the same")
+          "balanced: all classes weigh the same")
       ->check(CLI::IsMember({"balanced"}))
       ->group(model);
 
@@ -165,6 +165,22 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->check(is_count)
       ->capture_default_str()
       ->group(training);
+
+  const char* batches = "Mini-batches";
+  command->add_option("--batch", options.batch, "Samples of a step; one after the other if not given")->group(batches);
+  command
+      ->add_option("--batch-mode", options.batch_mode,
+                   "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch")
+      ->check(CLI::IsMember({"average", "exact"}))
+      ->capture_default_str()
+      ->group(batches);
+  command->add_option("--lambda", options.lambda, "Damping of exact steps")->capture_default_str()->group(batches);
+  command->add_flag("--adaptive-lambda", options.adaptive_lambda, "Let lambda follow how well steps keep their promise")
+      ->group(batches);
+  command->add_option("--memory", options.memory, "Megabytes that the system of an exact step may take")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str()
+      ->group(batches);
 
   const char* networks = "Images and texts";
   command->add_option("--text", options.text, "Column of texts to predict from, instead of all other columns")

@@ -49,6 +49,28 @@ Optimizer chosen_optimizer(const TrainOptions& options) {
   return pair;
 }
 
+std::optional<BatchOptions> chosen_batch(const TrainOptions& options) {
+  if (!is_given(options, "--batch")) {
+    refuse_options(options, {"--batch-mode", "--lambda", "--adaptive-lambda", "--memory"},
+                   " can only be given with --batch");
+    return std::nullopt;
+  }
+  if (options.batch == 0) throw InvalidArgument("--batch is 0, but a batch needs one sample at least");
+  if (!(options.lambda >= 0) || !std::isfinite(options.lambda)) {
+    throw InvalidArgument(fmt::format("--lambda is {}, but must be a finite number of at least 0", options.lambda));
+  }
+  const BatchMode mode = options.batch_mode == "exact" ? BatchMode::exact : BatchMode::average;
+  if (mode == BatchMode::average) {
+    refuse_options(options, {"--lambda", "--adaptive-lambda", "--memory"},
+                   " can only be given with --batch-mode exact");
+  }
+  return BatchOptions{.size = options.batch,
+                      .mode = mode,
+                      .lambda = options.lambda,
+                      .adaptive = options.adaptive_lambda,
+                      .memory = options.memory * 1'000'000};
+}
+
 const DataKind& kind_of(const TrainOptions& options) {
   const std::string& path = options.data.path;
   if (path.empty()) throw InvalidArgument("name the file to train on");
@@ -66,8 +88,9 @@ TrainOptions checked(TrainOptions options, const DataKind& kind) {
   if (!options.schedule.empty()) options.run.schedule = options.schedule;
   options.run.seed = options.task.seed;
   if (options.optimizer.empty() && options.rule.empty() && options.transform.empty()) {
-    options.optimizer = default_optimizer;
+    options.optimizer = options.batch_mode == "exact" ? "ignd" : default_optimizer;
   }
+  options.run.batch = chosen_batch(options);
   options.run.optimizer = chosen_optimizer(options);
   make_step_rule(options.run.optimizer.rule);
   make_transform<float>(options.run.optimizer.transform);
@@ -88,7 +111,8 @@ TrainOptions checked(TrainOptions options, const DataKind& kind) {
 StreamTraining stream_options(const TrainOptions& options) {
   refuse_options(options,
                  {"--validation", "--test", "--split-by", "--split-time", "--class-weight", "--epochs", "--patience",
-                  "--last", "--seed", "--save-every", "--text", "--size", "--length"},
+                  "--last", "--seed", "--save-every", "--text", "--size", "--length", "--batch", "--batch-mode",
+                  "--lambda", "--adaptive-lambda", "--memory"},
                  " cannot be given with --stream: it learns from every example once, in their order");
   if (options.run.model != "linear" && is_given(options, "--model")) {
     throw InvalidArgument(fmt::format("--model {} cannot be given with --stream: it learns a linear model",

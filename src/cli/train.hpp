@@ -27,6 +27,12 @@ struct TrainOptions {
   bool json = false;
   bool quiet = false;
 
+  std::size_t batch = 0;  // samples of a step; 0: one at a time, or what a model of several outputs needs
+  std::string batch_mode = "average";
+  double lambda = 1;
+  bool adaptive_lambda = false;
+  std::uint64_t memory = 4096;  // megabytes, for the system of exact steps
+
   std::optional<std::string> text;  // a column of texts; none: the data are a table, or files
   std::size_t size = 224;           // pixels that images are high and wide
   std::size_t length = 256;         // tokens of a text that are read

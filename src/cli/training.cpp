@@ -11,6 +11,7 @@
 #include "ignd/random.hpp"
 #include "sweep/duration.hpp"
 #include "sweep/step_cost.hpp"
+#include "train/model_outputs.hpp"
 #include "train/race.hpp"
 #include "train/training_run.hpp"
 
@@ -186,7 +187,7 @@ class Training {
       throw FileError(fmt::format("cannot go on with {}: {}", quoted_path(options_.resume), fault.what()));
     }
     if (run.status() == TrainingStatus::running) {
-      if (talks_) print("going on after {} steps\n", with_commas(run.steps()));
+      if (talks_) print("going on after {} samples\n", with_commas(run.learned()));
       return;
     }
     print_error("ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
@@ -194,18 +195,18 @@ class Training {
   }
 
   void learn(TrainingRun& run) {
-    Progress progress("training", run.total_steps(), "samples", !talks_);
+    Progress progress("training", run.to_learn(), "samples", !talks_);
     const Clock::time_point start = Clock::now();
-    const std::uint64_t first_step = run.steps();
+    const std::uint64_t first_step = run.learned();
     while (run.status() == TrainingStatus::running && !stop_.flag()) {
-      const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.steps()); });
+      const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.learned()); });
       if (!report) continue;
       progress.clear();
       print_epoch(*report);
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
       if (due && run.status() == TrainingStatus::running) save(run);
     }
-    learned_ = run.steps() - first_step;
+    learned_ = run.learned() - first_step;
     seconds_ = seconds_since(start);
   }
 
@@ -248,7 +249,7 @@ class Training {
     save(run);
     if (!is_saved_) return interrupted_code;
     print_error("ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
-                with_commas(run.steps()), with_commas(run.total_steps()), quoted_path(options_.save), options_.save);
+                with_commas(run.learned()), with_commas(run.to_learn()), quoted_path(options_.save), options_.save);
     return interrupted_code;
   }
 
@@ -274,9 +275,10 @@ class Training {
 
   void print_result(const TrainingRun& run) const {
     const auto model = run.kept();
-    Trace<float> trace(*model);
+    ModelOutputs outputs_of(*model);
     std::vector<Predictor> predictors = data_.baselines();
-    predictors.insert(predictors.begin(), {"model", [&](const Input<float>& x) { return model->predict(x, trace); }});
+    predictors.insert(predictors.begin(),
+                      {"model", [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); }});
     std::vector<std::string> parts;
     std::vector<Judged> judged;
     judged.reserve(predictors.size());
@@ -285,9 +287,9 @@ class Training {
       if (rows.empty()) return;
       parts.emplace_back(name);
       for (std::size_t i = 0; i < judged.size(); ++i) {
-        judged[i].on.push_back(judge(task_, rows, [&](const Input<float>& x) {
+        judged[i].on.push_back(judge(task_, rows, [&](const Input<float>& x, std::span<double> outputs) {
           if (stop_.flag()) throw Interrupted();
-          return predictors[i].output(x);
+          predictors[i].outputs(x, outputs);
         }));
       }
     };

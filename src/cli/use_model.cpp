@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "train/model_outputs.hpp"
 #include "train/table_model.hpp"
 
 #include <cstdio>
@@ -57,7 +58,8 @@ int predict(const UseOptions& options) {
   const Table table = read(options.data, model);
   const auto at = blaming(options.data, [&] { return model.encoder.match(table); });
   ClassColumns classes(model.target);
-  Trace<float> trace(*model.model);
+  ModelOutputs outputs_of(*model.model);
+  std::vector<double> outputs(outputs_of.count());
   std::vector<float> x(model.encoder.features());
   std::size_t unknown = 0;
   const bool predicts_classes = model.target.is_class();
@@ -65,12 +67,12 @@ int predict(const UseOptions& options) {
   constexpr std::size_t enough = std::size_t{1} << 16;
   for (std::size_t row = 0; row < table.size(); ++row) {
     unknown += model.encoder.encode(table[row], at, x);
-    const double output = model.model->predict({x}, trace);
+    outputs_of({x}, outputs);
     out += std::to_string(row + 1);
     if (predicts_classes) {
-      classes.append(out, {&output, 1});
+      classes.append(out, outputs);
     } else {
-      fmt::format_to(std::back_inserter(out), ",{:.9g}", model.prediction(output));
+      fmt::format_to(std::back_inserter(out), ",{:.9g}", model.prediction(outputs[0]));
     }
     out += '\n';
     if (to_file || out.size() < enough) continue;
@@ -99,8 +101,9 @@ int evaluate(const UseOptions& options) {
   const Table table = read(options.data, model);
   const Quality quality = blaming(options.data, [&] {
     const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
-    Trace<float> trace(*model.model);
-    return judge(task, task.split().test, [&](const Input<float>& x) { return model.model->predict(x, trace); });
+    ModelOutputs outputs_of(*model.model);
+    return judge(task, task.split().test,
+                 [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
   });
   print_evaluation(options, model, quality, table.size(), "rows");
   return 0;

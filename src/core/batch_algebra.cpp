@@ -8,7 +8,7 @@
 namespace ignd {
 namespace {
 
-// out (columns x columns) = a^T b for two matrices of so many rows.
+// out (columns x columns) = a^T b for two matrices of so many rows: symmetric, the diagonal and what lies right of it.
 template <class T>
 void transposed_product(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
                         std::size_t columns, T* out) {
@@ -21,7 +21,8 @@ void transposed_product(const T* a, std::size_t a_stride, const T* b, std::size_
                                .b = b,
                                .b_stride = b_stride,
                                .out = out,
-                               .out_stride = columns});
+                               .out_stride = columns,
+                               .upper = true});
 }
 
 template <class T>

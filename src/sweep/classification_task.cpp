@@ -129,12 +129,12 @@ class ClassificationRun {
   RunResult run() {
     if (result_.x.empty()) look(quality_on(task_->split().validation));
     while (run_.status() == TrainingStatus::running) {
-      const std::uint64_t next = run_.total_steps() * result_.x.size() / points_;
+      const std::uint64_t next = run_.to_learn() * result_.x.size() / points_;
       const auto epoch = run_.learn_epoch(
           control_.stop(), [&] { note_progress(); }, next);
       if (control_.stop()) stop();
       if (run_.status() == TrainingStatus::diverged) return failed(RunStatus::diverged);
-      if (run_.steps() < next) continue;
+      if (run_.learned() < next) continue;
       look(epoch ? epoch->validation : quality_on(task_->split().validation));
     }
     return finish();
@@ -153,12 +153,12 @@ class ClassificationRun {
   // A point of the curve.
   void look(const Quality& quality) {
     validation_ = quality;
-    result_.x.push_back(static_cast<double>(run_.steps()) / static_cast<double>(task_->split().train.size()));
+    result_.x.push_back(static_cast<double>(run_.learned()) / static_cast<double>(task_->split().train.size()));
     result_.y.push_back(quality.classification ? quality.classification->accuracy : 0);
   }
 
   void note_progress() {
-    control_.set_share(static_cast<double>(run_.steps()) / static_cast<double>(run_.total_steps()));
+    control_.set_share(static_cast<double>(run_.learned()) / static_cast<double>(run_.to_learn()));
     constexpr std::chrono::minutes pause(3);
     if (Clock::now() - saved_ >= pause) save();
   }
@@ -180,7 +180,7 @@ class ClassificationRun {
     const std::size_t points = checkpoint.number("curve.points");
     result_.x = checkpoint.array<double>("curve.x", points);
     result_.y = checkpoint.array<double>("curve.y", points);
-    control_.set_share(static_cast<double>(run_.steps()) / static_cast<double>(run_.total_steps()));
+    control_.set_share(static_cast<double>(run_.learned()) / static_cast<double>(run_.to_learn()));
   }
 
   [[noreturn]] void stop() const {
@@ -190,7 +190,7 @@ class ClassificationRun {
 
   RunResult failed(RunStatus status) {
     result_.status = status;
-    result_.failed_at = run_.steps();
+    result_.failed_at = run_.learned();
     return std::move(result_);
   }
 

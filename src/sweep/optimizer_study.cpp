@@ -71,7 +71,8 @@ std::string baseline_text(const char* name, const char* model) {
 
 // For other losses than these, the mean is not the best constant.
 const char* constant_name(const TableTask& table) {
-  const bool best = table.loss() == "squared" || table.loss() == "logistic" || table.loss().starts_with("poisson");
+  const bool best =
+      table.loss() == "squared" || table.target().is_class() || table.loss().starts_with("poisson");
   return best ? "best constant" : "the mean";
 }
 
@@ -153,7 +154,7 @@ std::string experiment_text(const OptimizerStudy& study, const TableTask& table)
   for (const std::string& name : study.optimizers) {
     text += fmt::format("\n[[panel.method]]\nname = {}\n{}\n", toml_text(name), optimizer_text(name));
   }
-  if (table.encoder().features() <= most_baseline_features) {
+  if (table.encoder().features() <= most_baseline_features && !table.target().is_multiclass()) {
     text += baseline_text(classes ? "logistic regression" : "least squares", best_linear_model);
   }
   return text + baseline_text(constant_name(table), best_constant_model);

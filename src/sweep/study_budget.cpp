@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "sweep/duration.hpp"
 #include "sweep/prepared_tables.hpp"
+#include "train/model_outputs.hpp"
 #include "train/table_baselines.hpp"
 
 #include <algorithm>
@@ -47,11 +48,11 @@ RowCosts measure_rows(const TableTask& part, const RunOptions& options) {
   std::atomic<bool> enough = false;
   const auto start = Clock::now();
   run.learn_epoch(enough, [&] { enough = seconds_since(start) > long_enough; });
-  const double learning = seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(run.steps(), 1));
+  const double learning = seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(run.learned(), 1));
   const auto model = run.kept();
-  Trace<float> trace(*model);
-  const double predicting = seconds_of(
-      [&] { judge(part, part.split().test, [&](const Input<float>& x) { return model->predict(x, trace); }); });
+  ModelOutputs outputs_of(*model);
+  const OutputsOf output = [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); };
+  const double predicting = seconds_of([&] { judge(part, part.split().test, output); });
   return {learning, predicting / static_cast<double>(part.split().test.size())};
 }
 

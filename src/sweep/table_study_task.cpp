@@ -2,6 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "sweep/prepared_tables.hpp"
+#include "train/model_outputs.hpp"
 #include "train/table_baselines.hpp"
 
 #include <cmath>
@@ -34,6 +35,10 @@ std::vector<std::pair<std::string, double>> further_numbers(const Quality& quali
     add("accuracy", measured->accuracy);
     add("auc", measured->auc);
   }
+  if (const auto& measured = quality.multiclass) {
+    add("accuracy", measured->accuracy);
+    add("macro-f1", measured->macro_f1);
+  }
   return numbers;
 }
 
@@ -59,7 +64,7 @@ RunResult run_baseline(const TableTask& table, const std::string& model, const s
   const auto fitted = model == best_constant_model ? std::optional(fit_constant(table, FitWeights::loss, look))
                                                    : fit_linear(table, FitWeights::loss, look);
   if (!fitted) throw InvalidArgument("the table has too many features for a linear baseline");
-  const OutputOf& output = fitted->output;
+  const OutputsOf& output = fitted->outputs;
   return measured({}, table, judge(table, table.split().validation, output), judge(table, table.split().test, output));
 }
 
@@ -69,7 +74,7 @@ RunResult learn(TrainingRun& run, const TableTask& table, const RunControl& cont
   try {
     while (run.status() == TrainingStatus::running) {
       const auto epoch = run.learn_epoch(control.stop(), [&] {
-        control.set_share(static_cast<double>(run.steps()) / static_cast<double>(run.total_steps()));
+        control.set_share(static_cast<double>(run.learned()) / static_cast<double>(run.to_learn()));
       });
       if (control.stop()) throw RunStopped();
       if (!epoch) break;
@@ -79,10 +84,10 @@ RunResult learn(TrainingRun& run, const TableTask& table, const RunControl& cont
       result.y.push_back(*score);
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
-    return failed(std::move(result), RunStatus::diverged, run.steps());
+    return failed(std::move(result), RunStatus::diverged, run.learned());
   }
   if (run.status() == TrainingStatus::diverged || run.kept_epoch() == 0) {
-    return failed(std::move(result), RunStatus::diverged, run.steps());
+    return failed(std::move(result), RunStatus::diverged, run.learned());
   }
   return result;
 }
@@ -92,15 +97,15 @@ RunResult run_training(const TableTask& table, const RunOptions& options, const 
   RunResult result = learn(run, table, control);
   if (result.status != RunStatus::finished) return result;
   const auto kept = run.kept();
-  Trace<float> trace(*kept);
-  const OutputOf output = [&](const Input<float>& x) { return kept->predict(x, trace); };
+  ModelOutputs outputs_of(*kept);
+  const OutputsOf output = [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); };
   const Quality validation = judge(table, table.split().validation, output);
   // By the validation rows alone: a failed run keeps its rate from being chosen.
-  if (!score_of(table, validation)) return failed(std::move(result), RunStatus::diverged, run.steps());
+  if (!score_of(table, validation)) return failed(std::move(result), RunStatus::diverged, run.learned());
   constexpr double same = 1e-6;
   const bool constant = validation.deviation <= same * table.target().deviation;
   if (constant && table.split().validation.size() > 1) {
-    return failed(std::move(result), RunStatus::collapsed, run.steps());
+    return failed(std::move(result), RunStatus::collapsed, run.learned());
   }
   return measured(std::move(result), table, validation, judge(table, table.split().test, output));
 }
@@ -122,7 +127,8 @@ class TableStudyTask final : public Task {
             {"mape", "mean absolute percentage error, as a fraction"},
             {"r2", "share of the variance explained"},
             {"accuracy", "share of test rows whose class is right"},
-            {"auc", "share of pairs of rows of both classes in the right order"}};
+            {"auc", "share of pairs of rows of both classes in the right order"},
+            {"macro-f1", "mean over more than two classes of each one's F1"}};
   }
   bool validates() const override { return true; }
   std::vector<std::string> faults(const Settings& settings) const override { return study_faults(study_of(settings)); }
@@ -168,10 +174,11 @@ const Task& table_study_task() {
 std::string score_name(const TableTask& table) {
   if (table.loss() == "squared") return "RMSE";
   const std::string loss = table.loss().substr(0, table.loss().find(':'));
-  return loss == "logistic" ? "log loss" : loss + " loss";
+  return table.target().is_class() ? "log loss" : loss + " loss";
 }
 
 std::vector<std::string> further_columns(const TableTask& table) {
+  if (table.target().is_multiclass()) return {"accuracy", "macro-f1"};
   if (table.target().is_class()) return {"accuracy", "auc"};
   if (table.loss() == "squared") return {"mae", "mape", "r2"};
   return {"rmse", "mae", "r2"};

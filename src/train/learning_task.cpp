@@ -68,6 +68,13 @@ Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, con
 }
 
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
+  if (!task.target().is_multiclass()) {
+    return judge(task, rows, [&](const Input<float>& x) {
+      double output = 0;
+      outputs(x, {&output, 1});
+      return output;
+    });
+  }
   const std::size_t classes = task.target().outputs();
   std::vector<float> room(task.room());
   std::vector<double> logits(classes);

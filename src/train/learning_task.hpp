@@ -80,7 +80,8 @@ void check_loss(const std::string& loss);
 using OutputOf = std::function<double(const Input<float>& x)>;
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputOf& output);
 
-// The same for more than two classes, where the function writes a logit for each.
+// The same for a function that writes as many outputs as a model for the target has: a logit for each of more than two
+// classes.
 using OutputsOf = std::function<void(const Input<float>& x, std::span<double> outputs)>;
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
 

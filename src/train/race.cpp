@@ -22,7 +22,7 @@ RacedRate try_rate(const LearningTask& task, RunOptions options, double rate, co
   std::optional<EpochReport> last;
   try {
     while (run.status() == TrainingStatus::running && !stop) {
-      if (auto report = run.learn_epoch(stop, [&] { progress(run.steps()); })) last = report;
+      if (auto report = run.learn_epoch(stop, [&] { progress(run.learned()); })) last = report;
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
     return result;

@@ -2,6 +2,8 @@
 
 #include "train/baselines.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ignd {
@@ -18,6 +20,18 @@ ForEachRow training_rows(const LearningTask& task, FitWeights weights, const Bef
   };
 }
 
+OutputsOf one_output(OutputOf output) {
+  return [output = std::move(output)](const Input<float>& x, std::span<double> outputs) { outputs[0] = output(x); };
+}
+
+// The logarithms of the classes' shares. One that no row has counts as half a row.
+std::vector<double> best_constant_logits(const ForEachRow& rows, std::size_t classes) {
+  std::vector<double> weights(classes);
+  rows([&](std::span<const float>, double y, double weight) { weights[static_cast<std::size_t>(y)] += weight; });
+  for (double& weight : weights) weight = std::log(weight > 0 ? weight : 0.5);
+  return weights;
+}
+
 double output_for(const Target& target, double fitted) {
   return target.is_class() ? fitted : target.output_for(fitted);
 }
@@ -27,20 +41,28 @@ double output_for(const Target& target, double fitted) {
 Predictor fit_constant(const LearningTask& task, FitWeights weights, const BeforeRow& before_row) {
   const ForEachRow rows = training_rows(task, weights, before_row);
   const Target& target = task.target();
+  if (target.is_multiclass()) {
+    return {"best constant",
+            [logits = best_constant_logits(rows, target.outputs())](const Input<float>&, std::span<double> outputs) {
+              std::ranges::copy(logits, outputs.begin());
+            }};
+  }
   const double fitted = target.is_class() ? best_constant_for_logistic(rows) : best_constant_for_squared(rows);
-  return {"best constant", [constant = output_for(target, fitted)](const Input<float>&) { return constant; }};
+  return {"best constant",
+          one_output([constant = output_for(target, fitted)](const Input<float>&) { return constant; })};
 }
 
 std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row) {
+  if (task.target().is_multiclass()) return std::nullopt;
   const ForEachRow rows = training_rows(task, weights, before_row);
   const std::size_t features = task.encoder().features();
   const bool classes = task.target().is_class();
   const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features);
   if (!linear) return std::nullopt;
   return Predictor{classes ? "logistic regression" : "least squares",
-                   [target = task.target(), fitted = *linear](const Input<float>& x) {
+                   one_output([target = task.target(), fitted = *linear](const Input<float>& x) {
                      return output_for(target, fitted(x.values));
-                   }};
+                   })};
 }
 
 std::vector<Predictor> fit_baselines(const TableTask& task) {

@@ -11,7 +11,7 @@ namespace ignd {
 
 struct Predictor {
   std::string name;
-  OutputOf output;
+  OutputsOf outputs;
 };
 
 // What rows count as in a fit: as in the metrics, or as in the loss, where classes may be balanced.
@@ -20,11 +20,12 @@ enum class FitWeights { metrics, loss };
 // Called before each row of each pass; what it throws ends the fit.
 using BeforeRow = std::function<void()>;
 
-// The constant with the lowest squared or logistic loss on the training rows.
+// The constant with the lowest squared or logistic loss on the training rows; of more than two classes how often each
+// is there.
 Predictor fit_constant(const LearningTask& task, FitWeights weights, const BeforeRow& before_row = {});
 
-// The linear model with the lowest one: least squares for numbers, logistic regression for classes. None where there
-// are too many features.
+// The linear model with the lowest one: least squares for numbers, logistic regression for two classes. None for
+// more classes, and where there are too many features.
 std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row = {});
 
 // Both, as they are shown beside the metrics of a model.

@@ -12,10 +12,18 @@
 
 namespace ignd {
 
-std::string model_spec(const std::string& text, std::size_t features) {
-  if (text == "linear") return fmt::format("linear:features={}", features);
+std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs) {
+  const std::string several = outputs == 1 ? "" : fmt::format(",outputs={}", outputs);
+  if (text == "linear") {
+    return outputs == 1 ? fmt::format("linear:features={}", features)
+                        : fmt::format("mlp:widths={},activation=identity{}", features, several);
+  }
   constexpr std::string_view mlp = "mlp:";
   if (is_network_name(text)) {
+    if (outputs != 1) {
+      throw InvalidArgument(
+          fmt::format("{} has one output, but the target needs {}; use linear or mlp:", in_quotes(text), outputs));
+    }
     std::string network = named_network(text, Shape::values(features));
     check_network(network);
     return network;
@@ -30,7 +38,7 @@ std::string model_spec(const std::string& text, std::size_t features) {
   for (std::string_view left = std::string_view(text).substr(mlp.size());;) {
     const std::size_t comma = left.find(',');
     spec += fmt::format("x{}", parse_count(left.substr(0, comma), fmt::format("a width of {}", in_quotes(text))));
-    if (comma == std::string_view::npos) return spec;
+    if (comma == std::string_view::npos) return spec + several;
     left.remove_prefix(comma + 1);
   }
 }

@@ -9,9 +9,9 @@ namespace ignd {
 
 class Checkpoint;
 
-// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for so many inputs, as make_model wants it. Throws
-// InvalidArgument.
-std::string model_spec(const std::string& text, std::size_t features);
+// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for so many inputs and outputs, as make_model wants it.
+// Throws InvalidArgument.
+std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs = 1);
 
 // The kind of a model file.
 inline constexpr const char* table_model_kind = "table model";

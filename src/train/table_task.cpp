@@ -81,7 +81,6 @@ TableTask::TableTask(const Table& table, const TaskOptions& options)
   split_ = split_rows(table, options);
   if (weight_column_) check_weights(table, *weight_column_);
   target_ = fit_target(table, target_column_, split_.train, options.loss);
-  refuse_several_classes(target_);
   loss_ = !options.loss.empty() ? options.loss : default_loss(target_);
   fit_encoder();
   if (options.balanced) balance_classes();
@@ -171,7 +170,9 @@ std::unique_ptr<LearningTask> TableTask::with_split(Split split) const {
   return std::make_unique<TableTask>(with_rows(std::move(split)));
 }
 
-std::string TableTask::model_spec(const std::string& text) const { return ignd::model_spec(text, encoder_.features()); }
+std::string TableTask::model_spec(const std::string& text) const {
+  return ignd::model_spec(text, encoder_.features(), target_.outputs());
+}
 
 std::vector<std::pair<std::string, std::string>> TableTask::options_used() const {
   return {{"target", options_.target},

@@ -259,12 +259,6 @@ std::string list_classes(std::span<const std::string> classes) {
   return listed == classes.size() ? text : text + fmt::format(" and {} more", classes.size() - listed);
 }
 
-void refuse_several_classes(const Target& target) {
-  if (!target.is_multiclass()) return;
-  throw InvalidArgument(fmt::format("the target {} has {} classes, {}; no more than two can be learned",
-                                    in_quotes(target.name), target.classes.size(), list_classes(target.classes)));
-}
-
 void Target::save(Checkpoint& checkpoint) const {
   const char* kind = logarithm ? "count" : "number";
   if (is_class()) kind = text ? "texts" : "values";

@@ -61,7 +61,4 @@ void check_target(const Table& table, std::size_t column, const Target& target);
 // Names for a message: "'a', 'b' and 'c'", or the first few and how many more there are.
 std::string list_classes(std::span<const std::string> classes);
 
-// Throws InvalidArgument for more than two classes: there is no model yet that has an output for each.
-void refuse_several_classes(const Target& target);
-
 }  // namespace ignd

@@ -25,7 +25,10 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
     if (loaded.target.is_multiclass() != (loaded.loss == softmax_loss)) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
-    refuse_several_classes(loaded.target);
+    if (loaded.model->outputs() != loaded.target.outputs()) {
+      throw FileError(fmt::format("its model has {} outputs, but its target needs {}", loaded.model->outputs(),
+                                  loaded.target.outputs()));
+    }
     const auto weights = loaded.model->parameters();
     std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
     return loaded;

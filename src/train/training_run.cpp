@@ -4,6 +4,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "train/model_outputs.hpp"
 #include "train/trained_model.hpp"
 
 #include <algorithm>
@@ -24,13 +25,21 @@ std::size_t samples_at_a_time(std::size_t room) {
   return std::clamp<std::size_t>(most_numbers / room, 1, most_at_a_time);
 }
 
+// "32 exact lambda 1"
+std::string describe(const BatchOptions& batch) {
+  std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
+  if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
+  return text + (batch.adaptive ? " adaptive" : "");
+}
+
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
 std::vector<std::pair<std::string, std::string>> describe(const LearningTask& task, const RunOptions& run) {
   auto options = task.options_used();
   options.insert(options.end(), {{"seed", std::to_string(run.seed)},
                                  {"epochs", std::to_string(run.epochs)},
                                  {"patience", std::to_string(run.patience)},
-                                 {"last", run.keep_last ? "yes" : "no"}});
+                                 {"last", run.keep_last ? "yes" : "no"},
+                                 {"batch", run.batch ? describe(*run.batch) : ""}});
   return options;
 }
 
@@ -84,11 +93,11 @@ const char* to_string(TrainingStatus status) {
 
 std::optional<Quality> judge_unless(const std::atomic<bool>& stop, const LearningTask& task, const Model<float>& model,
                                     std::span<const std::uint32_t> rows) {
-  Trace<float> trace(model);
+  ModelOutputs outputs_of(model);
   try {
-    return judge(task, rows, [&](const Input<float>& x) {
+    return judge(task, rows, [&](const Input<float>& x, std::span<double> outputs) {
       if (stop.load(std::memory_order_relaxed)) throw Stopped();
-      return model.predict(x, trace);
+      outputs_of(x, outputs);
     });
   } catch (const Stopped&) {
     return std::nullopt;
@@ -99,16 +108,22 @@ TrainingRun::TrainingRun(const LearningTask& task, RunOptions options)
     : task_(task),
       options_(std::move(options)),
       model_(make_model<float>(task.model_spec(options_.model), options_.seed)),
-      at_a_time_(samples_at_a_time(task.room())),
-      room_(at_a_time_ * task.room()),
-      infos_(at_a_time_) {
-  trainer_ = std::make_unique<Trainer<float>>(
-      *model_, TrainerOptions{.loss = make_loss(task.loss()),
-                              .optimizer = options_.optimizer,
-                              .schedule = run_schedule(options_.schedule, options_.rate, total_steps()),
-                              .l2 = options_.l2});
+      batch_(batch_of(*model_, options_.batch)),
+      at_a_time_(batch_ ? batch_->size : samples_at_a_time(task.room())),
+      room_(at_a_time_ * task.room()) {
+  const std::size_t rows = task.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
+  if (together > rows) {
+    throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", together, rows));
+  }
+  const std::uint64_t steps = options_.epochs * ((rows + together - 1) / together);
+  learner_ = make_learner(*model_, {.loss = task.loss(),
+                                    .optimizer = options_.optimizer,
+                                    .schedule = run_schedule(options_.schedule, options_.rate, steps),
+                                    .l2 = options_.l2,
+                                    .batch = batch_});
   const auto& judged = task.split().validation.empty() ? task.split().train : task.split().validation;
-  const double constant_loss = judge(task, judged, [](const Input<float>&) { return 0.0; }).loss;
+  const double constant_loss =
+      judge(task, judged, [](const Input<float>&, std::span<double> outputs) { std::ranges::fill(outputs, 0.0); }).loss;
   // Targets are scaled, so that a constant costs about 1; the rows may be few, and fit the constant by chance.
   constexpr double divergence = 1000;
   largest_loss_ = divergence * (constant_loss + 1);
@@ -126,18 +141,17 @@ void TrainingRun::start_epoch() {
 
 void TrainingRun::learn_some(std::uint64_t most) {
   const std::size_t width = task_.room();
-  const std::size_t count = std::min<std::uint64_t>({at_a_time_, order_.size() - position_, most});
+  const std::size_t limit = batch_ ? at_a_time_ : std::min<std::uint64_t>(at_a_time_, most);
+  const std::size_t count = std::min<std::uint64_t>(limit, order_.size() - position_);
   samples_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     samples_.push_back(task_.sample(order_[position_ + i], std::span(room_).subspan(i * width, width)));
   }
-  learn<float>(*trainer_, samples_, infos_);
-  for (std::size_t i = 0; i < count; ++i) {
-    epoch_loss_ += samples_[i].weight * infos_[i].loss.value;
-    epoch_weight_ += samples_[i].weight;
-  }
-  position_ += count;
-  if (trainer_->status() != StepStatus::learned) status_ = TrainingStatus::diverged;
+  const Learner::Learned learned = learner_->learn(samples_);
+  epoch_loss_ += learned.loss;
+  for (const Sample<float>& sample : samples_) epoch_weight_ += sample.weight;
+  position_ += learned.samples;
+  if (learner_->status() != StepStatus::learned) status_ = TrainingStatus::diverged;
 }
 
 void TrainingRun::keep(const Model<float>& now) {
@@ -147,7 +161,7 @@ void TrainingRun::keep(const Model<float>& now) {
 
 std::optional<EpochReport> TrainingRun::finish_epoch(const std::atomic<bool>& stop) {
   EpochReport report{.epoch = epoch_ + 1, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
-  const auto now = trainer_->snapshot();
+  const auto now = learner_->snapshot();
   double loss = report.training_loss;
   if (!task_.split().validation.empty()) {
     const auto quality = judge_unless(stop, task_, *now, task_.split().validation);
@@ -156,6 +170,7 @@ std::optional<EpochReport> TrainingRun::finish_epoch(const std::atomic<bool>& st
     loss = report.validation.loss;
   }
   ++epoch_;
+  position_ = 0;
   if (!(loss <= largest_loss_)) {
     status_ = TrainingStatus::diverged;
     return report;
@@ -176,10 +191,10 @@ std::optional<EpochReport> TrainingRun::finish_epoch(const std::atomic<bool>& st
 }
 
 std::optional<EpochReport> TrainingRun::learn_epoch(const std::atomic<bool>& stop,
-                                                    const std::function<void()>& progress, std::uint64_t most_steps) {
+                                                    const std::function<void()>& progress, std::uint64_t most) {
   while (status_ == TrainingStatus::running && position_ < order_.size()) {
-    if (stop.load(std::memory_order_relaxed) || steps() >= most_steps) return std::nullopt;
-    learn_some(most_steps - steps());
+    if (stop.load(std::memory_order_relaxed) || learned() >= most) return std::nullopt;
+    learn_some(most - learned());
     progress();
   }
   if (status_ != TrainingStatus::running) return std::nullopt;
@@ -195,7 +210,7 @@ std::unique_ptr<Model<float>> TrainingRun::kept() const {
 void TrainingRun::save(Checkpoint& checkpoint) const {
   task_.save_reader(checkpoint);
   save_trained_model(checkpoint, task_.target(), task_.loss(), *kept());
-  trainer_->save(checkpoint);
+  learner_->save(checkpoint);
   for (const auto& [name, value] : describe(task_, options_)) checkpoint.set(option_entry(name), value);
   checkpoint.set("run.data", task_.fingerprint());
   checkpoint.set("run.status", std::string(to_string(status_)));
@@ -208,7 +223,7 @@ void TrainingRun::save(Checkpoint& checkpoint) const {
 void TrainingRun::check_same_run(const Checkpoint& checkpoint) const {
   std::vector<std::string> differences;
   for (const auto& [name, here] : describe(task_, options_)) {
-    const std::string& there = checkpoint.text(option_entry(name));
+    const std::string there = checkpoint.has(option_entry(name)) ? checkpoint.text(option_entry(name)) : "";
     if (there != here)
       differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
   }
@@ -226,7 +241,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   const auto& sums = checkpoint.array<double>("run.sums", 3);
   if (kept.model->spec() != checkpoint.text("model")) throw FileError("the saved run has two different models");
   if (counts[1] > order_.size()) throw FileError("the saved run is further in its epoch than there are rows");
-  trainer_->restore(checkpoint);
+  learner_->restore(checkpoint);
   epoch_ = counts[0];
   start_epoch();
   position_ = counts[1];

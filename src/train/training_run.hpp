@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/trainer.hpp"
+#include "train/learner.hpp"
 #include "train/learning_task.hpp"
 
 #include <atomic>
@@ -26,6 +27,7 @@ struct RunOptions {
   std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
   bool keep_last = false;       // the last iterate instead of the best
   double l2 = 0;
+  std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
 };
 
@@ -63,16 +65,17 @@ class TrainingRun {
   TrainingStatus status() const { return status_; }
   const RunOptions& options() const { return options_; }
   std::uint64_t epoch() const { return epoch_; }  // epochs completed
-  std::uint64_t steps() const { return trainer_->steps(); }
-  std::uint64_t total_steps() const { return options_.epochs * task_.split().train.size(); }
+  // Samples that have been learned, and will have been at the end.
+  std::uint64_t learned() const { return epoch_ * task_.split().train.size() + position_; }
+  std::uint64_t to_learn() const { return options_.epochs * task_.split().train.size(); }
 
-  // Learns to the end of an epoch and reports on it, or until `stop` is set or so many steps have been taken in all,
-  // and then reports nothing. Now and then `progress` is called.
+  // Learns to the end of an epoch and reports on it, or until `stop` is set or so many samples (or a few more, with
+  // batches) have been learned in all, and then reports nothing. Now and then `progress` is called.
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
-                                         std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max());
+                                         std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
   // The iterate as it is.
-  std::unique_ptr<Model<float>> last() const { return trainer_->snapshot(); }
+  std::unique_ptr<Model<float>> last() const { return learner_->snapshot(); }
 
   // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
   std::unique_ptr<Model<float>> kept() const;
@@ -94,7 +97,8 @@ class TrainingRun {
   const LearningTask& task_;
   RunOptions options_;
   std::unique_ptr<Model<float>> model_;
-  std::unique_ptr<Trainer<float>> trainer_;
+  std::optional<BatchOptions> batch_;
+  std::unique_ptr<Learner> learner_;
   TrainingStatus status_ = TrainingStatus::running;
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;  // rows of this epoch that have been learned
@@ -110,7 +114,6 @@ class TrainingRun {
   std::size_t at_a_time_;
   std::vector<float> room_;
   std::vector<Sample<float>> samples_;
-  std::vector<StepInfo> infos_;
 };
 
 }  // namespace ignd
