@@ -3,6 +3,8 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "support.hpp"
+#include "train/model_outputs.hpp"
 #include "train/race.hpp"
 #include "train/table_baselines.hpp"
 #include "train/table_model.hpp"
@@ -64,8 +66,9 @@ std::vector<float> weights_of(const TrainingRun& run) {
 }
 
 Quality test_quality(const TableTask& task, const std::unique_ptr<Model<float>>& model) {
-  Trace<float> trace(*model);
-  return judge(task, task.split().test, [&](const Input<float>& x) { return model->predict(x, trace); });
+  ModelOutputs outputs_of(*model);
+  return judge(task, task.split().test,
+               [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
 }
 
 TEST(TrainingRun, LearnsACurveBetterThanItsBaselines) {
@@ -74,7 +77,7 @@ TEST(TrainingRun, LearnsACurveBetterThanItsBaselines) {
   EXPECT_EQ(finish(run).size(), 8U);
   const double rmse = test_quality(task, run.kept()).regression->rmse;
   for (const Predictor& baseline : fit_baselines(task)) {
-    EXPECT_LT(rmse, 0.5 * judge(task, task.split().test, baseline.output).regression->rmse) << baseline.name;
+    EXPECT_LT(rmse, 0.5 * judge(task, task.split().test, baseline.outputs).regression->rmse) << baseline.name;
   }
 }
 
@@ -85,7 +88,7 @@ TEST(TrainingRun, LearnsClasses) {
   const Quality quality = test_quality(task, run.kept());
   const auto constant = fit_baselines(task)[0];
   EXPECT_LT(quality.classification->log_loss,
-            0.8 * judge(task, task.split().test, constant.output).classification->log_loss);
+            0.8 * judge(task, task.split().test, constant.outputs).classification->log_loss);
 }
 
 TEST(TrainingRun, KeepsTheBestOrTheLast) {
@@ -372,8 +375,8 @@ TEST(Baselines, AreInTheUnitsOfCounts) {
   const TableTask task(table, {.target = "y", .loss = "poisson", .validation = 0, .test = 0});
   const auto baselines = fit_baselines(task);
   ASSERT_EQ(baselines.size(), 2U);
-  const auto constant = judge(task, task.split().train, baselines[0].output).regression;
-  const auto linear = judge(task, task.split().train, baselines[1].output).regression;
+  const auto constant = judge(task, task.split().train, baselines[0].outputs).regression;
+  const auto linear = judge(task, task.split().train, baselines[1].outputs).regression;
   EXPECT_NEAR(*constant->r2, 0, 1e-9);
   EXPECT_GT(*linear->r2, 0.9);
 }
@@ -473,19 +476,105 @@ TEST(Judge, SaysInfinityWhereALogitOfSeveralIsNot) {
   EXPECT_EQ(constant.deviation, 0);
 }
 
-TEST(TableTask, DoesNotLearnSeveralClassesYet) {
-  TaskOptions options = task_options("colour");
-  for (const char* loss : {"", "softmax"}) {
-    options.loss = loss;
-    try {
-      const TableTask task(colours(), options);
-      FAIL() << "remove this test with refuse_several_classes";
-    } catch (const InvalidArgument& fault) {
-      EXPECT_EQ(
-          std::string(fault.what()),
-          "the target 'colour' has 4 classes, 'blue', 'green', 'grey' and 'red'; no more than two can be learned");
+// Three classes that a plane cannot tell apart, with weights.
+const Table& rings() {
+  static const Table table = [] {
+    Stream stream(9, "rings");
+    std::string csv = "a,b,ring,w\n";
+    for (int i = 0; i < 900; ++i) {
+      const double a = 1.5 * stream.normal(), b = 1.5 * stream.normal(), radius = std::hypot(a, b);
+      csv += fmt::format("{},{},{},{}\n", a, b,
+                         radius < 1.2   ? "inner"
+                         : radius < 2.2 ? "middle"
+                                        : "outer",
+                         1 + stream.below(2));
+    }
+    return table_of(csv);
+  }();
+  return table;
+}
+
+TEST(TrainingRun, LearnsSeveralClasses) {
+  for (const bool balanced : {false, true}) {
+    const TableTask task(rings(), {.target = "ring", .weight = "w", .balanced = balanced});
+    EXPECT_EQ(task.loss(), "softmax");
+    for (const auto* optimizer : {"adam", "ignd", "adam-ignd"}) {
+      for (const std::optional<BatchOptions>& batch :
+           {std::optional<BatchOptions>(), std::optional(BatchOptions{.size = 16}),
+            std::optional(BatchOptions{.size = 16, .mode = BatchMode::exact, .lambda = 0.1})}) {
+        const bool exact = batch && batch->mode == BatchMode::exact;
+        if (exact && std::string(optimizer) == "adam") continue;
+        RunOptions options = run_options();
+        options.optimizer = find_optimizer(optimizer);
+        options.rate = options.optimizer.transform == "adam" ? 0.01 : exact ? 0.3 : batch ? 1 : 0.1;
+        options.epochs = 20;
+        options.batch = batch;
+        TrainingRun run(task, options);
+        finish(run);
+        const Quality quality = test_quality(task, run.kept());
+        const Quality constant = judge(task, task.split().test, fit_baselines(task)[0].outputs);
+        ASSERT_EQ(fit_baselines(task).size(), 1U);
+        EXPECT_LT(quality.multiclass->log_loss, 0.5 * constant.multiclass->log_loss)
+            << optimizer << " " << balanced << " " << (batch ? static_cast<int>(batch->size) : 0) << exact;
+      }
     }
   }
+}
+
+TEST(Baselines, OfSeveralClassesAreHowOftenTheyAreThere) {
+  const TableTask task(rings(), {.target = "ring", .validation = 0, .test = 0});
+  std::vector<double> counts(3), logits(3);
+  for (const std::uint32_t row : task.split().train) counts[static_cast<std::size_t>(task.target_in_units(row))] += 1;
+  fit_baselines(task)[0].outputs({}, logits);
+  for (std::size_t k = 1; k < 3; ++k) EXPECT_NEAR(logits[k] - logits[0], std::log(counts[k] / counts[0]), 1e-12);
+}
+
+TEST(TrainingRun, ALinearModelOfSeveralClassesIsTheSoftmaxOfTheirLogits) {
+  const TableTask task(rings(), {.target = "ring", .weight = "w"});
+  EXPECT_EQ(task.model_spec("linear"), "mlp:widths=2,activation=identity,outputs=3");
+  EXPECT_EQ(task.model_spec("mlp:8"), "mlp:widths=2x8,outputs=3");
+  EXPECT_THROW(task.model_spec("network:dense 4; relu; dense 1"), InvalidArgument);
+}
+
+TEST(TrainingRun, BatchesGoOnBitByBit) {
+  const TableTask task(curved(), task_options());
+  for (const BatchOptions& batch :
+       {BatchOptions{.size = 7}, BatchOptions{.size = 7, .mode = BatchMode::exact, .lambda = 1, .adaptive = true}}) {
+    RunOptions options = run_options();
+    options.optimizer = find_optimizer("ignd");
+    options.rate = 0.1;
+    options.epochs = 3;
+    options.batch = batch;
+    TrainingRun whole(task, options), first(task, options), second(task, options);
+    finish(whole);
+    first.learn_epoch(
+        never, [] {}, 700);  // in the middle of the second epoch
+    first.learn_epoch(
+        never, [] {}, 700);
+    EXPECT_GE(first.learned(), 700U);
+    EXPECT_LT(first.learned(), 707U);
+    Checkpoint saved;
+    first.save(saved);
+    second.restore(saved);
+    EXPECT_EQ(second.learned(), first.learned());
+    finish(second);
+    EXPECT_EQ(second.learned(), second.to_learn());
+    EXPECT_EQ(weights_of(second), weights_of(whole));
+
+    options.batch = std::nullopt;
+    TrainingRun other(task, options);
+    EXPECT_THROW(other.restore(saved), FileError);
+  }
+}
+
+TEST(TrainingRun, RefusesBatchesThatCannotBe) {
+  const TableTask task(curved(), task_options());
+  RunOptions options = run_options();
+  options.batch = BatchOptions{.size = 481};
+  EXPECT_EQ(testing::message_of([&] { TrainingRun run(task, options); }),
+            "a batch of 481 samples, but there are 480 to learn from");
+  options.batch = BatchOptions{.size = 0};
+  EXPECT_THROW(TrainingRun(task, options), InvalidArgument);
 }
 
 TEST(CheckLoss, KnowsSoftmaxBesidesTheLossesOfOneOutput) {

@@ -71,8 +71,7 @@ std::string baseline_text(const char* name, const char* model) {
 
 // For other losses than these, the mean is not the best constant.
 const char* constant_name(const TableTask& table) {
-  const bool best =
-      table.loss() == "squared" || table.target().is_class() || table.loss().starts_with("poisson");
+  const bool best = table.loss() == "squared" || table.target().is_class() || table.loss().starts_with("poisson");
   return best ? "best constant" : "the mean";
 }
 

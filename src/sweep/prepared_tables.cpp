@@ -1,6 +1,7 @@
 #include "sweep/prepared_tables.hpp"
 
 #include "core/text.hpp"
+#include "data/catalogue.hpp"
 #include "data/checksum.hpp"
 #include "ignd/error.hpp"
 
@@ -22,14 +23,24 @@ struct Prepared {
   TableTask task;
 };
 
+// A file of that path, or else a data set of that name.
+DataFile located(DataFile data) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(data.path, ignored) && named_data_set(data.path) != nullptr) {
+    data.path = find_data(data.path).string();
+  }
+  return data;
+}
+
 std::shared_ptr<const Table> read(const TableStudy& study) {
-  if (sha256_of_file(study.data.path) != study.checksum) {
+  const DataFile data = located(study.data);
+  if (sha256_of_file(data.path) != study.checksum) {
     throw FileError(
         fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
                     "begin again with another --out",
-                    study.data.name()));
+                    data.name()));
   }
-  return std::make_shared<const Table>(study.data.read());
+  return std::make_shared<const Table>(data.read());
 }
 
 TableTask task_with(const Table& table, const TableStudy& study, std::uint64_t seed) {
@@ -129,6 +140,12 @@ class Cache {
 };
 
 }  // namespace
+
+const DataSet* named_data_set(const std::string& name) {
+  const auto& sets = data_sets();
+  const auto found = std::ranges::find(sets, name, &DataSet::name);
+  return found == sets.end() ? nullptr : &*found;
+}
 
 std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,
                                                 const std::atomic<bool>* stop) {

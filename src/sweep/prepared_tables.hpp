@@ -16,4 +16,8 @@ namespace ignd {
 std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,
                                                 const std::atomic<bool>* stop = nullptr);
 
+// The data set of the catalogue that a study may name in place of a file; none of that name: null.
+struct DataSet;
+const DataSet* named_data_set(const std::string& name);
+
 }  // namespace ignd

@@ -40,7 +40,7 @@ const std::vector<SettingKey>& table_study_keys() {
   static const RunOptions run;
   static const TaskOptions task;
   static const std::vector<SettingKey> keys{
-      {"data", Kind::word, "", 0, 0, {}, "path of the file"},
+      {"data", Kind::word, "", 0, 0, {}, "path of the file, or the name of a data set that is one table"},
       {"checksum", Kind::word, "", 0, 0, {}, "what `sha256sum` prints for it; other data are refused"},
       {"format", Kind::word, guessed, 0, 0, {guessed, "csv", "tsv", "svmlight"}, "of the file"},
       {"delimiter", Kind::word, guessed, 0, 0, {}, "between fields: auto, one character, or tab"},
@@ -59,12 +59,15 @@ const std::vector<SettingKey>& table_study_keys() {
        {},
        "linear, or mlp: and widths; or best-constant or best-linear, which know no rate and no epochs"},
       {"loss", Kind::word, "", 0, 0, {}, "squared, logistic, ...; by the target where none is given"},
-      {"balanced", Kind::flag, "false", 0, 0, {}, "both classes weigh the same"},
+      {"balanced", Kind::flag, "false", 0, 0, {}, "all classes weigh the same"},
       {"schedule", Kind::word, run.schedule, 0, 0, {}, "of the learning rate"},
       {"epochs", Kind::count, std::to_string(run.epochs), 1, 1e6, {}, "passes over the training rows"},
       {"patience", Kind::count, std::to_string(run.patience), 1, 1e6, {}, "epochs without a better validation loss"},
       {"last", Kind::flag, "false", 0, 0, {}, "keep the last iterate, not the best"},
       {"l2", Kind::number, format_number(run.l2), 0, 1e12, {}, "weight of the squared norm in the loss"},
+      {"batch", Kind::count, "0", 0, 1e6, {}, "rows that are learned together; 0: one at a time"},
+      {"batch-mode", Kind::word, "average", 0, 0, {"average", "exact"}, "how a batch steps (docs/minibatch.md)"},
+      {"lambda", Kind::number, "1", 0, 1e12, {}, "damping of exact steps"},
   };
   return keys;
 }
@@ -90,10 +93,16 @@ TableStudy study_of(const Settings& settings) {
   study.run.patience = settings.count("patience");
   study.run.keep_last = settings.flag("last");
   study.run.l2 = settings.number("l2");
+  if (settings.count("batch") > 0) {
+    study.run.batch = {.size = settings.count("batch"),
+                       .mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average,
+                       .lambda = settings.number("lambda")};
+  }
   return study;
 }
 
 Settings settings_of(const TableStudy& study) {
+  const BatchOptions batch = study.run.batch.value_or(BatchOptions{.size = 0});
   return Settings({{"data", study.data.path},
                    {"checksum", study.checksum},
                    {"format", or_guessed(study.data.format)},
@@ -112,7 +121,10 @@ Settings settings_of(const TableStudy& study) {
                    {"epochs", std::to_string(study.run.epochs)},
                    {"patience", std::to_string(study.run.patience)},
                    {"last", flag_text(study.run.keep_last)},
-                   {"l2", format_number(study.run.l2)}});
+                   {"l2", format_number(study.run.l2)},
+                   {"batch", std::to_string(batch.size)},
+                   {"batch-mode", to_string(batch.mode)},
+                   {"lambda", format_number(batch.lambda)}});
 }
 
 std::vector<std::string> study_faults(const TableStudy& study) {

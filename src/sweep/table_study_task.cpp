@@ -1,5 +1,6 @@
 #include "sweep/table_study_task.hpp"
 
+#include "data/catalogue.hpp"
 #include "ignd/error.hpp"
 #include "sweep/prepared_tables.hpp"
 #include "train/model_outputs.hpp"
@@ -140,7 +141,11 @@ class TableStudyTask final : public Task {
 std::string TableStudyTask::missing(const Settings& settings) const {
   const DataFile data = study_of(settings).data;
   std::error_code ignored;
-  return std::filesystem::exists(data.path, ignored) ? "" : fmt::format("there is no file {}", data.name());
+  if (std::filesystem::exists(data.path, ignored)) return "";
+  const DataSet* set = named_data_set(data.path);
+  if (set == nullptr) return fmt::format("there is no file {}", data.name());
+  const DataPlace place = look_for_data(*set);
+  return place.path.empty() ? absence_of(*set, place) : "";
 }
 
 // By the size of the file alone: nothing is read only to guess.
