@@ -102,6 +102,39 @@ class TrainTool : public ::testing::Test {
   std::string model_ = path("model.ignd");
 };
 
+TEST_F(TrainTool, LearnsSeveralClassesAndSaysHowTheyAreConfused) {
+  const json learned = result(train("city", {"--batch", "8", "--batch-mode", "exact", "--lambda", "0.1"}));
+  EXPECT_EQ(learned["loss"], "softmax");
+  EXPECT_EQ(learned["optimizer"], "ignd");
+  for (const char* measure : {"accuracy", "log_loss", "macro_f1"}) {
+    EXPECT_TRUE(learned["metrics"]["test"][measure].is_number()) << measure;
+    EXPECT_TRUE(learned["baselines"]["best_constant"]["test"][measure].is_number()) << measure;
+  }
+  const Outcome predicted = run_tool({"predict", model_, data_});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_TRUE(predicted.out.starts_with("row,prediction,probability_Bonn,probability_Kiel,probability_Ulm\n"));
+  EXPECT_EQ(std::ranges::count(predicted.out, '\n'), 401);
+  const Outcome evaluated = run_tool({"evaluate", model_, data_});
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_TRUE(contains(evaluated.out, "macro_f1"));
+  EXPECT_TRUE(contains(evaluated.out, "true \\ predicted"));
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "'Bonn', 'Kiel' and 'Ulm'"));
+}
+
+TEST_F(TrainTool, LearnsInBatchesAndGoesOnWithThem) {
+  const Words start{"train", data_, "--target", "y", "--save", model_, "--epochs", "8", "--lr", "0.3"};
+  const Words exact = start + Words{"--batch", "16", "--batch-mode", "exact", "--adaptive-lambda"};
+  const json learned = result(exact);
+  EXPECT_EQ(learned["optimizer"], "ignd");
+  EXPECT_LT(learned["metrics"]["test"]["rmse"], learned["baselines"]["best_constant"]["test"]["rmse"]);
+  EXPECT_EQ(run_tool(exact + Words{"--resume", model_}).exit_code, 0);
+  for (const Words& others : {Words{}, Words{"--batch", "16"}, Words{"--batch", "8", "--batch-mode", "exact"}}) {
+    const Outcome refused = run_tool(start + others + Words{"--optimizer", "ignd", "--resume", model_});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_TRUE(contains(refused.err, "its batch is '16 exact lambda 1 adaptive', not ")) << refused.err;
+  }
+}
+
 TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
   const Outcome outcome = run_tool({"train", data_, "--target", "y", "--save", model_, "--epochs", "2", "--json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -513,7 +546,7 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
                  "an exact step is one of Gauss-Newton");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2, "l2 with exact steps");
   expect_refusal(train("y", {"--batch", "300", "--batch-mode", "exact", "--memory", "1"}), 2,
-                 "takes 1.8 MB, more than the 1 MB allowed");
+                 "takes 2.16 MB, more than the 1 MB allowed");
   expect_refusal(train("y", {"--loss", "softmax"}), 1, "holds 400 different numbers in 400 rows, each its own");
   expect_refusal(train("label", {"--loss", "softmax"}), 2, "'label' has two: give the logistic loss");
   expect_refusal(train("y", {"--split-by", "same"}), 2, "groups");

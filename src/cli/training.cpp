@@ -47,6 +47,8 @@ class Training {
       : data_(data), options_(std::move(options)), talks_(!options_.json && !options_.quiet), task_(data.task()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
+    // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
+    if (options_.run.batch) TrainingRun(task_, options_.run);
     print_data();
     if (saved) {
       take_rate(*saved);
