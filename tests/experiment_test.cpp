@@ -130,6 +130,12 @@ rate = 0.25
   EXPECT_EQ(faults_of(head + panel), std::vector<std::string>{"line 26: a panel has no method"});
 }
 
+TEST(Experiment, AFigureOverSecondsNeedsRunsThatTimeThemselves) {
+  const std::string file = replaced(good, "columns = [\"early\"]", "figures = [\"seconds\"]");
+  EXPECT_EQ(faults_of(file), std::vector<std::string>{"line 10: a figure of seconds needs runs that time themselves; "
+                                                      "those of the task 'frozen-lake' do not"});
+}
+
 TEST(Experiment, SettingsAreSearchedForInEveryCombination) {
   const auto varied = [](const std::string& vary) {
     return parse_experiment(replaced(good, "transform = \"plain\"", "transform = \"plain\"\nvary = " + vary), "test",

@@ -597,6 +597,49 @@ MethodResults searched(const std::string& name, const std::vector<std::vector<do
   return method;
 }
 
+TEST(Figure, OfRatesHasTheSettingThatWasChosen) {
+  ExperimentResults experiment;
+  experiment.metric.label = "error";
+  MethodResults method = searched("m", {{1}, {2}, {3}, {4}});
+  for (std::size_t k = 0; k < 4; ++k) method.search[k].setting = k < 2 ? "lambda 1" : "lambda 2";
+  method.setting = "lambda 2";
+  method.rate = method.search[2].rate;
+  experiment.panels = {{"p", "P", "", {method}}};
+  const Figure figure = rate_figure(experiment);
+  ASSERT_EQ(figure.panels[0].lines[0].points.size(), 2U);
+  EXPECT_EQ(figure.panels[0].lines[0].points[0].y, 3);
+  EXPECT_TRUE(contains(rates_csv(experiment), "p,m,lambda 2,"));
+  EXPECT_TRUE(contains(markdown_tables(experiment), ", lambda 2"));
+}
+
+TEST(Figure, OverSecondsStretchesEachLineByItsOwnTime) {
+  ExperimentResults experiment;
+  experiment.metric.label = "error";
+  const auto timed = [](const char* name, const std::vector<double>& seconds) {
+    std::vector<RunResult> runs;
+    for (const double each : seconds) {
+      RunResult run = scored_run(0.5);
+      run.x = {0, 1, 2};
+      run.y = {3, 2, 1};
+      run.extras = {{seconds_column, each}};
+      runs.push_back(run);
+    }
+    return method_with(name, runs);
+  };
+  RunResult untimed = scored_run(0.5);
+  untimed.x = {0, 1, 2};
+  untimed.y = {3, 2, 1};
+  experiment.panels = {
+      {"p", "P", "", {timed("slow", {2, 30, 3}), timed("fast", {0.5}), method_with("not", {untimed})}}};
+  const Figure figure = seconds_figure(experiment);
+  const auto& lines = figure.panels[0].lines;
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].points.back().x, 6) << "the median, whatever disturbed one of them";
+  EXPECT_EQ(lines[1].points.back().x, 1);
+  EXPECT_EQ(lines[1].points.back().y, 1);
+  EXPECT_EQ(curve_figure(experiment).panels[0].lines.size(), 3U);
+}
+
 TEST(Figure, RatesAreThoseWhereNothingFailed) {
   ExperimentResults experiment;
   experiment.metric.label = "error";
@@ -629,7 +672,7 @@ TEST(Figure, RatesAreThoseWhereNothingFailed) {
   EXPECT_TRUE(contains(figure_script(figure, FigureFormat::svg), "set logscale x"));
   const auto lines = lines_of(rates_csv(experiment));
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[2], "p,m,0.01,0.5,0,2,0,0");
+  EXPECT_EQ(lines[2], "p,m,,0.01,0.5,0,2,0,0");
 }
 
 TEST(Figure, OfRatesIsDrawnBesideTheCurves) {

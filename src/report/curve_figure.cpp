@@ -22,7 +22,8 @@ std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
 // What the drawing of one experiment's panels goes through.
 class PanelMaker {
  public:
-  explicit PanelMaker(const ExperimentResults& experiment) : experiment_(experiment) {}
+  PanelMaker(const ExperimentResults& experiment, bool over_seconds)
+      : experiment_(experiment), over_seconds_(over_seconds) {}
 
   FigurePanel make(const PanelResults& results) {
     FigurePanel panel;
@@ -56,10 +57,13 @@ class PanelMaker {
     FigureLine line;
     line.name = method.name;
     line.style = styles_.of(method.name);
+    const double seconds = over_seconds_ ? seconds_per_unit(method) : 1;
+    if (!(seconds > 0)) return line;
     const std::vector<CurvePoint> curve = mean_curve(method);
     for (const CurvePoint& point : curve) {
       if (point.values.n != curve.front().values.n) uneven_ = true;
-      if (const auto drawn = figure_point(point.x, point.values, point.logarithms, experiment_.metric.log_scale)) {
+      if (const auto drawn =
+              figure_point(seconds * point.x, point.values, point.logarithms, experiment_.metric.log_scale)) {
         line.points.push_back(*drawn);
       } else {
         ++undrawn_;
@@ -97,7 +101,21 @@ class PanelMaker {
     set_y_range(panel, y, experiment_.metric.log_scale);
   }
 
+  // The median over the seeds: some are disturbed by what else the machine does.
+  static double seconds_per_unit(const MethodResults& method) {
+    std::vector<double> seconds;
+    for (const SeedResult& run : method.runs) {
+      for (const auto& [name, value] : run.result.extras) {
+        if (name == seconds_column) seconds.push_back(value);
+      }
+    }
+    if (seconds.empty()) return 0;
+    std::ranges::sort(seconds);
+    return seconds[seconds.size() / 2];
+  }
+
   const ExperimentResults& experiment_;
+  bool over_seconds_;
   LineStyles styles_;
   std::size_t undrawn_ = 0;
   bool thinned_ = false, uneven_ = false;
@@ -110,7 +128,17 @@ Figure curve_figure(const ExperimentResults& experiment) {
   figure.name = "curves";
   figure.heading = "Learning curves";
   figure.x_label = experiment.x_label;
-  PanelMaker maker(experiment);
+  PanelMaker maker(experiment, false);
+  for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
+  return figure;
+}
+
+Figure seconds_figure(const ExperimentResults& experiment) {
+  Figure figure = figure_of(experiment);
+  figure.name = "seconds";
+  figure.heading = "Learning curves over time";
+  figure.x_label = "seconds of learning";
+  PanelMaker maker(experiment, true);
   for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
   return figure;
 }

@@ -54,6 +54,9 @@ struct Figure {
 // How the metric goes while a method learns, at the rate that was given or chosen.
 Figure curve_figure(const ExperimentResults& experiment);
 
+// The same over the seconds that learning took, of methods whose runs have timed it.
+Figure seconds_figure(const ExperimentResults& experiment);
+
 // What each rate of the search led to: how much a method depends on its tuning.
 Figure rate_figure(const ExperimentResults& experiment);
 

@@ -60,8 +60,11 @@ class ReportWriter {
     section.results = &experiment;
     section.anchor = unused_anchor(experiment.name);
     for (const FigureKind kind : experiment.figures) {
-      section.figures.push_back(
-          {kind == FigureKind::curves ? curve_figure(experiment) : rate_figure(experiment), {}, ""});
+      section.figures.push_back({kind == FigureKind::curves    ? curve_figure(experiment)
+                                 : kind == FigureKind::seconds ? seconds_figure(experiment)
+                                                               : rate_figure(experiment),
+                                 {},
+                                 ""});
       draw(section, section.figures.back());
       if (kind == FigureKind::rates) add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
     }

@@ -71,6 +71,11 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
   return false;
 }
 
+bool has_column(const Task& task, const std::string& name) {
+  const auto columns = task.columns();
+  return std::any_of(columns.begin(), columns.end(), [&](const Task::Column& column) { return column.name == name; });
+}
+
 bool has_method(const Panel& panel, const std::string& name) {
   return std::any_of(panel.methods.begin(), panel.methods.end(),
                      [&](const Method& method) { return method.name == name; });
@@ -196,17 +201,20 @@ class Reader {
     const toml::node* given = file_.get("figures");
     if (given == nullptr) made_.figures = {FigureKind::curves};
     if (given == nullptr || !is_of(*given, texts)) return;
-    static const std::vector<std::string> known{"curves", "rates"};
+    static const std::vector<std::string> known{"curves", "seconds", "rates"};
     for (const auto& item : *given->as_array()) {
       const auto name = item.value<std::string>().value();
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        fault(item, "'figures' has {}, but knows {}{}", in_quotes(name), join(known, " and "), suggestion(name, known));
+        fault(item, "'figures' has {}, but knows {}{}", in_quotes(name), join(known, ", "), suggestion(name, known));
       } else if (name == "rates" && !file_.contains("search")) {
         fault(item, "a figure of rates needs a search for them");
       } else if (name == "rates" && file_["search"]["rung"].is_array()) {
         fault(item, "a figure of rates needs all of them tried alike, but the search has rungs");
+      } else if (name == seconds_column && task_ != nullptr && !has_column(*task_, seconds_column)) {
+        fault(item, "a figure of seconds needs runs that time themselves; those of the task '{}' do not",
+              task_->name());
       } else {
-        made_.figures.push_back(name == "curves" ? FigureKind::curves : FigureKind::rates);
+        made_.figures.push_back(static_cast<FigureKind>(std::find(known.begin(), known.end(), name) - known.begin()));
       }
     }
   }

@@ -19,8 +19,10 @@ const std::vector<FileKey>& file_keys() {
       {"", "x-label", text, true, "what the curves run over"},
       {"", "metric", table, true, "what is measured"},
       {"", "figures", texts, false,
-       "what is drawn: \"curves\" (default) of the metric while methods learn, \"rates\", the metric against the "
-       "learning rates that were tried; an empty list: a table only"},
+       "what is drawn: \"curves\" (default) of the metric while methods learn, \"seconds\", the same over the seconds "
+       "of "
+       "learning, where runs time themselves, \"rates\", the metric against the learning rates that were tried; an "
+       "empty list: a table only"},
       {"", "by-default", text, false,
        "what `ignd reproduce` without names makes of it: \"full\" (default), \"quick\" or \"nothing\""},
       {"", "columns", texts, false, "further numbers of the runs that become columns of the table"},

@@ -19,11 +19,11 @@ struct SeedResult {
 // One learning rate of a search, with one choice of the settings that are searched for too.
 struct RateResult {
   double rate = 0;
-  std::string setting = {};  // such as "lambda 0.1"; empty where there is no choice
   std::uint64_t planned = 0, done = 0, failed = 0;
   std::optional<double> mean;       // of what the rate is chosen by; none where a run failed or is missing
   std::vector<double> scores = {};  // of the runs that finished
   std::size_t rung = 0;             // of the search, the last that the rate reached: 1, 2, ...; 0: it has none
+  std::string setting = {};         // such as "lambda 0.1"; empty where there is no choice
 };
 
 // A line of a figure and a row of a table.
@@ -61,7 +61,7 @@ struct MetricInfo {
   bool log_scale = false;  // the figure's axis, and comparisons are made of logarithms
 };
 
-enum class FigureKind { curves, rates };
+enum class FigureKind { curves, seconds, rates };
 
 // Everything the report says about an experiment, as the store has it.
 struct ExperimentResults {

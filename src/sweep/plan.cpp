@@ -116,7 +116,7 @@ SearchSoFar search_so_far(const Experiment& experiment, const Method& method, co
   std::vector<std::size_t> candidates(all.size());
   std::iota(candidates.begin(), candidates.end(), std::size_t{0});
   for (const Candidate& candidate : all) {
-    search.rates.push_back({.rate = candidate.rate, .setting = candidate.variant->setting, .mean = {}});
+    search.rates.push_back({.rate = candidate.rate, .mean = {}, .setting = candidate.variant->setting});
   }
   const std::size_t rungs = std::max<std::size_t>(1, keep.size());
   bool complete = true;

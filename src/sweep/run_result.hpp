@@ -16,6 +16,9 @@ enum class RunStatus {
 
 const char* to_string(RunStatus status);
 
+// The number by which runs that time themselves say how many seconds of learning a unit of their curve's x took.
+inline constexpr const char* seconds_column = "seconds";
+
 // What one run of an experiment leaves behind. A run is a pure function of its configuration and seed, and so is this.
 struct RunResult {
   RunStatus status = RunStatus::finished;

@@ -5,6 +5,7 @@
 #include "train/baselines.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@ namespace {
 constexpr double most_loss = 1000;     // times that of the mean of the targets, and of the start: a run has diverged
 constexpr double least_spread = 1e-6;  // of the targets' deviation: below it, a run has collapsed
 
+using Clock = std::chrono::steady_clock;
 using Predict = std::function<double(std::span<const float>)>;
 
 struct Moments {
@@ -124,6 +126,7 @@ class NetworkRun {
       : data_(data),
         epochs_(config.settings.count("epochs")),
         parts_(config.settings.count("points")),
+        timed_(config.settings.flag("timed")),
         model_(widths_of(config, data.train.features()),
                {.activation = Activation::relu, .initial = InitialWeights::lecun, .seed = config.seed}),
         learner_(make_learner(config)),
@@ -140,7 +143,9 @@ class NetworkRun {
       for (std::uint64_t part = 0; part < parts_; ++part) {
         if (control.stop()) throw RunStopped();
         control.set_share(static_cast<double>(epoch * parts_ + part) / static_cast<double>(epochs_ * parts_));
+        const auto start = Clock::now();
         learner_->learn_rows(data_.train, part_of_order(part));
+        seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
         if (learner_->status() != StepStatus::learned) return failed(RunStatus::diverged);
         look();
       }
@@ -207,11 +212,14 @@ class NetworkRun {
   RunResult finish() {
     result_.score = mape_of(data_.test, outputs_on(data_.test));
     result_.validation = mape_of(data_.validation, outputs_on(data_.validation));
+    if (timed_) result_.extras = {{seconds_column, seconds_ / static_cast<double>(epochs_)}};
     return std::move(result_);
   }
 
   const TabularSplit& data_;
   std::uint64_t epochs_, parts_;
+  bool timed_;
+  double seconds_ = 0;  // spent learning
   Mlp<float> model_;
   std::unique_ptr<RowLearner> learner_;
   Stream orders_;

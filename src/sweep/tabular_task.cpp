@@ -46,6 +46,7 @@ class TabularTask final : public Task {
   }
   std::span<const SettingKey> keys() const override;
   std::vector<std::string> faults(const Settings& settings) const override;
+  std::vector<Column> columns() const override { return {{seconds_column, "of learning, for an epoch"}}; }
   bool validates() const override { return true; }
   std::string missing(const Settings& settings) const override;
   double cost(const RunConfig& config) const override;
@@ -76,6 +77,7 @@ std::span<const SettingKey> TabularTask::keys() const {
       {"batch", Kind::count, "0", 0, 4096, {}, "rows that are learned together; 0: one at a time"},
       {"batch-mode", Kind::word, "average", 0, 0, {"average", "exact"}, "how a batch steps (docs/minibatch.md)"},
       {"lambda", Kind::number, "1", 0, 1e12, {}, "damping of exact steps"},
+      {"timed", Kind::flag, "false", 0, 0, {}, "time the learning: the column `seconds`, which no two runs have alike"},
   };
   return keys;
 }
