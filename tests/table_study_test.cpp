@@ -129,7 +129,7 @@ TEST_F(TableStudyTest, BaselinesAreThoseOfTraining) {
     for (std::size_t k = 0; k < 2; ++k) {
       wanted.run.model = k == 0 ? best_constant_model : best_linear_model;
       const RunResult result = table_study_task().run(config(wanted, 0, 3), never);
-      const Quality quality = judge(*table, table->split().test, baselines[k].output);
+      const Quality quality = judge(*table, table->split().test, baselines[k].outputs);
       EXPECT_EQ(result.score, quality.regression ? quality.regression->rmse : quality.classification->log_loss);
     }
   }
@@ -144,14 +144,19 @@ TEST_F(TableStudyTest, BaselinesMinimiseWhatTheyAreScoredBy) {
   wanted.task.target = "label";
   wanted.task.balanced = true;
   const auto table = prepared_table(wanted, 1);
-  const double constant = fit_constant(*table, FitWeights::loss).output({});
+  double constant = 0;
+  fit_constant(*table, FitWeights::loss).outputs({}, {&constant, 1});
   const auto loss_of = [&](const OutputOf& output) { return judge(*table, table->split().train, output).loss; };
   const double best = loss_of([&](const Input<float>&) { return constant; });
   EXPECT_NEAR(best, std::log(2), 1e-9);
   for (const double other : {-2.0, -0.1, 0.1, 2.0}) {
     EXPECT_LT(best, loss_of([&](const Input<float>&) { return constant + other; }));
   }
-  const OutputOf linear = fit_linear(*table, FitWeights::loss)->output;
+  const OutputOf linear = [fitted = fit_linear(*table, FitWeights::loss)->outputs](const Input<float>& x) {
+    double output = 0;
+    fitted(x, {&output, 1});
+    return output;
+  };
   EXPECT_LE(loss_of(linear), best);
   for (const double other : {-0.1, 0.1}) {
     EXPECT_LT(loss_of(linear), loss_of([&](const Input<float>& x) { return linear(x) + other; }));

@@ -39,9 +39,12 @@ std::vector<std::vector<double>> rows_of(const Samples<float>& samples) {
   return rows;
 }
 
-RunConfig config_of(const std::string& optimizer, double rate, std::uint64_t seed) {
-  return {"tabular", Settings({{"hidden", "16,8"}, {"epochs", "3"}, {"schedule", "constant"}, {"points", "2"}}),
-          find_optimizer(optimizer), rate, seed};
+RunConfig config_of(const std::string& optimizer, double rate, std::uint64_t seed,
+                    std::map<std::string, std::string> batch = {{"batch", "0"}, {"batch-mode", "average"}}) {
+  std::map<std::string, std::string> others{{"hidden", "16,8"}, {"epochs", "3"}, {"schedule", "constant"},
+                                            {"points", "2"},    {"lambda", "1"}, {"timed", "false"}};
+  batch.merge(others);
+  return {"tabular", Settings(batch), find_optimizer(optimizer), rate, seed};
 }
 
 // Steps of one length, far too long and never infinite.
@@ -207,6 +210,28 @@ TEST(TabularRun, EveryOptimizerLearns) {
     ASSERT_EQ(run.x.size(), 7U);  // before anything, and twice in each of three epochs
     EXPECT_EQ(run.x.back(), 3);
     EXPECT_EQ(run.y.back(), run.score.value());
+  }
+}
+
+TEST(TabularRun, BatchesLearnAndAreTimedIfAsked) {
+  const TabularSplit split = split_and_standardise(table_of(2000, 9), 1, InputScales::one);
+  const RunResult constant = run_mean_of_targets(split);
+  struct Kind {
+    const char* optimizer;
+    double rate;
+    const char* mode;
+  };
+  for (const Kind& kind : {Kind{"sgd", 0.05, "average"}, Kind{"ignd", 1, "average"}, Kind{"ignd", 0.3, "exact"},
+                           Kind{"adam", 1e-2, "average"}, Kind{"adam-ignd", 1e-2, "exact"}}) {
+    for (const char* timed : {"false", "true"}) {
+      const std::map<std::string, std::string> batch{{"batch", "16"}, {"batch-mode", kind.mode}, {"timed", timed}};
+      const RunResult run = run_network(config_of(kind.optimizer, kind.rate, 1, batch), split, never);
+      ASSERT_EQ(run.status, RunStatus::finished) << kind.optimizer;
+      EXPECT_LT(run.score.value(), 0.5 * constant.score.value()) << kind.optimizer << " " << kind.mode;
+      EXPECT_EQ(run.x.back(), 3);
+      EXPECT_EQ(run.extras.size(), std::string(timed) == "true" ? 1U : 0U);
+      if (!run.extras.empty()) EXPECT_GT(run.extras[0].second, 0);
+    }
   }
 }
 

@@ -90,7 +90,7 @@ TEST(Tool, FailsWhereItsOutputCannotBeWritten) {
 }
 
 TEST(Bench, PrintsOneObjectPerLine) {
-  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "linear:features=64 ignd"});
+  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "linear:features=64 ignd float"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
   for (const char* part : {"{\"model\":\"linear:features=64\",\"optimizer\":\"ignd\"", "\"threads\":1",
@@ -100,7 +100,8 @@ TEST(Bench, PrintsOneObjectPerLine) {
 }
 
 TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
-  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd"});
+  const Outcome outcome =
+      run_tool({"bench", "--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd float"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
   for (const char* part : {"\"threads\":1", "\"threads\":2"}) {
@@ -109,7 +110,7 @@ TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
 }
 
 TEST(Bench, MeasuresTheTextNetwork) {
-  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "lstm:128x128 sgd"});
+  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "lstm:128x128 sgd float"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("{\"model\":\"lstm:128x128\",\"optimizer\":\"sgd\"")) << outcome.out;
 }
