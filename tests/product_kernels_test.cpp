@@ -181,6 +181,36 @@ TYPED_TEST(Products, AreTheSumsThatTheyAreDefinedAs) {
   }
 }
 
+TYPED_TEST(Products, OfColumnsAreTheirSums) {
+  Stream stream(21, "columns");
+  for (const Table<TypeParam>* table : kernels::all_tables<TypeParam>()) {
+    SCOPED_TRACE(table->name);
+    for (std::size_t columns = 0; columns <= 70; ++columns) {
+      const std::size_t rows = stream.below(20), a_stride = columns + stream.below(4),
+                        b_stride = columns + stream.below(4);
+      const auto kind = kinds[stream.below(3)];
+      const auto a_values = random_values<TypeParam>(stream, rows * a_stride, kind);
+      const auto b_values = random_values<TypeParam>(stream, rows * b_stride, kind);
+      Array<TypeParam> a(a_values, stream.below(4)), b(b_values, stream.below(4));
+      Array<TypeParam> sums(std::vector<TypeParam>(columns, TypeParam{7}), stream.below(4), Role::written);
+      table->column_products(a.data(), a_stride, b.data(), b_stride, rows, columns, sums.data());
+      EXPECT_TRUE(sums.guards_untouched());
+      for (std::size_t c = 0; c < columns; ++c) {
+        double sum = 0, size = 0;
+        for (std::size_t r = 0; r < rows; ++r) {
+          const double part =
+              static_cast<double>(a_values[r * a_stride + c]) * static_cast<double>(b_values[r * b_stride + c]);
+          sum += part;
+          size += std::abs(part);
+        }
+        const double tolerance = 20 * static_cast<double>(std::numeric_limits<TypeParam>::epsilon()) * size +
+                                 20 * static_cast<double>(std::numeric_limits<TypeParam>::min());
+        EXPECT_TRUE(agree(static_cast<double>(sums[c]), sum, tolerance)) << sums[c] << " " << sum;
+      }
+    }
+  }
+}
+
 TYPED_TEST(Products, HaveTheSameBitsWhereverATileEnds) {
   using T = TypeParam;
   Stream stream(2, "products");

@@ -53,16 +53,6 @@ double product(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t k, st
   return of_u * of_v;
 }
 
-// sums[k] = sum over the rows of a[r][k] b[r][k]
-template <class T>
-void column_products(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
-                     std::size_t columns, T* sums) {
-  std::fill_n(sums, columns, T{0});
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t k = 0; k < columns; ++k) sums[k] += a[r * a_stride + k] * b[r * b_stride + k];
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -120,8 +110,9 @@ void BatchAlgebra<T>::gram_of_samples(const BatchSensitivity<T>& j, const BatchS
         add_pairs([&](std::size_t k, std::size_t l) { return product(*a, b, k, l, n); });
         continue;
       }
-      column_products(a->u, a->u_stride, b.u, b.u_stride, a->inputs, samples, of_u_.data());
-      column_products(a->v, a->v_stride, b.v, b.v_stride, a->units, samples, of_v_.data());
+      const auto& kernel = kernels::table<T>();
+      kernel.column_products(a->u, a->u_stride, b.u, b.u_stride, a->inputs, samples, of_u_.data());
+      kernel.column_products(a->v, a->v_stride, b.v, b.v_stride, a->units, samples, of_v_.data());
       for (std::size_t k = 0; k < samples; ++k) out[k] += static_cast<double>(of_u_[k] * of_v_[k]);
     } else if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
       const auto& other = std::get<DenseBatch<T>>(d.blocks[i]);

@@ -93,6 +93,9 @@ struct Table {
   // out[r] = sum_c w[r][c] delta[c] for the active rows
   void (*layer_backward)(const T* w, const T* delta, Active rows, std::size_t columns, T* out);
   void (*product)(const Product<T>& p);
+  // sums[c] = sum_r a[r][c] b[r][c] of two matrices that lie row by row
+  void (*column_products)(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
+                          std::size_t columns, T* sums);
   // The L with L L^T = a, in place, for a symmetric matrix of which only the lower triangle is looked at, stored column
   // by column: (i, k) at a[k stride + i] with i >= k. What lies on the other side of the diagonal may be overwritten.
   // False, with anything in a, unless every pivot is finite, normal and above n epsilon times the diagonal entry it

@@ -49,6 +49,15 @@ void layer_backward(const T* w, const T* delta, Active rows, std::size_t columns
 }
 
 template <class T>
+void column_products(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
+                     std::size_t columns, T* sums) {
+  std::fill_n(sums, columns, T{0});
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) sums[c] += a[r * a_stride + c] * b[r * b_stride + c];
+  }
+}
+
+template <class T>
 void product(const Product<T>& p) {
   for (std::size_t i = 0; i < p.rows; ++i) {
     for (std::size_t c = p.upper ? i : 0; c < p.columns; ++c) {
@@ -249,6 +258,7 @@ constexpr Table<T> make_table() {
           layer_forward,
           layer_backward,
           product,
+          column_products,
           cholesky,
           cholesky_solve,
           list_nonzero,

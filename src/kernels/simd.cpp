@@ -46,6 +46,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 // In simd_matrices.cpp.
 template <class T>
 void product(const Product<T>& p);
+template <class T>
+void column_products(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
+                     std::size_t columns, T* sums);
 bool cholesky(double* a, std::size_t n, std::size_t stride);
 void cholesky_solve(const double* l, std::size_t n, std::size_t stride, double* x);
 
@@ -563,6 +566,7 @@ constexpr Table<T> make_table(const char* name) {
       layer_forward<T>,
       layer_backward<T>,
       product<T>,
+      column_products<T>,
       cholesky,
       cholesky_solve,
       list_nonzero<T>,

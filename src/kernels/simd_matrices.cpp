@@ -148,6 +148,27 @@ void product(const Product<T>& p) {
 template void product(const Product<float>& p);
 template void product(const Product<double>& p);
 
+// Two chains for each vector of columns: one would wait for itself.
+template <class T>
+void column_products(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
+                     std::size_t columns, T* sums) {
+  for_each_vector_or_part<T>(0, columns, [&](auto access, std::size_t c) HWY_ATTR {
+    using D = typename decltype(access)::Tag;
+    auto even = hn::Zero(D{}), odd = hn::Zero(D{});
+    std::size_t r = 0;
+    for (; r + 2 <= rows; r += 2) {
+      even = hn::MulAdd(access.load(a + r * a_stride + c), access.load(b + r * b_stride + c), even);
+      odd = hn::MulAdd(access.load(a + (r + 1) * a_stride + c), access.load(b + (r + 1) * b_stride + c), odd);
+    }
+    if (r < rows) even = hn::MulAdd(access.load(a + r * a_stride + c), access.load(b + r * b_stride + c), even);
+    access.store(hn::Add(even, odd), sums + c);
+  });
+}
+
+template void column_products(const float*, std::size_t, const float*, std::size_t, std::size_t, std::size_t, float*);
+template void column_products(const double*, std::size_t, const double*, std::size_t, std::size_t, std::size_t,
+                              double*);
+
 // Columns of L that are worked on at once.
 inline constexpr std::size_t block = 8;
 
