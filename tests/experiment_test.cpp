@@ -156,6 +156,13 @@ TEST(Experiment, SettingsAreSearchedForInEveryCombination) {
   EXPECT_THROW(varied("{ gamma = [] }"), InvalidArgument);
   EXPECT_THROW(varied("{ gamma = [\"x\"] }"), InvalidArgument);
   EXPECT_THROW(varied("{ gama = [0.5] }"), InvalidArgument);
+  const auto fault_of = [](const std::string& vary) {
+    return faults_of(replaced(good, "transform = \"plain\"", "transform = \"plain\"\nvary = " + vary));
+  };
+  EXPECT_EQ(fault_of("{ gamma = [0.5, 7] }"),
+            std::vector<std::string>{"line 40: 'gamma' must be a number from 0 to 1"});
+  EXPECT_EQ(fault_of("{ gamma = [0.5, 0.5] }"), std::vector<std::string>{"line 40: 'vary' has 'gamma 0.5' twice"});
+  EXPECT_EQ(varied("{ slippery = [true, false] }").panels[0].methods[1].variants[1].setting, "slippery false");
 }
 
 TEST(Experiment, TheSameValueIsTheSameRunHoweverItIsWritten) {

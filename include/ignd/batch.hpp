@@ -79,8 +79,8 @@ class Batch {
   // After forward on the same samples. One row of J for each output of each sample: its sensitivity.
   virtual const BatchSensitivity<T>& sensitivities() = 0;
 
-  // The same with one row for each sample: the sum of its outputs' sensitivities, each times its factor (as many as
-  // outputs, in their order).
+  // Where a sample has several outputs, the same with one row for each sample: the sum of its outputs' sensitivities,
+  // each times its factor (as many as outputs, in their order).
   virtual const BatchSensitivity<T>& combined(std::span<const T> factors) = 0;
 };
 

@@ -61,8 +61,8 @@ struct BatchStepInfo {
 std::string to_string(const BatchStepInfo& info);
 
 // Learns some samples at a time, with models of one output or several. Importance weights are repetitions: a sample of
-// weight 2 is two of the batch. The model must outlive it. A run is a pure function of the options, the initial weights
-// and the samples.
+// weight 2 is two of the batch (but one to a metric, which knows of inputs alone). The model must outlive it. A run is
+// a pure function of the options, the initial weights and the samples.
 template <class T>
 class BatchTrainer {
  public:
@@ -73,9 +73,9 @@ class BatchTrainer {
   BatchTrainer& operator=(BatchTrainer&&) noexcept = delete;
 
   // Takes 1 ... size samples. The targets are those of the samples, or where the loss has several for each, in
-  // `targets`, one sample after the other. Throws BadSample, NonConvexLoss, or InvalidArgument for a batch of a wrong
-  // size or a system that is singular without damping, before anything has changed. Once a step has ended the run,
-  // later ones return the same status and change nothing.
+  // `targets`, one sample after the other. Throws BadSample, NonConvexLoss, InvalidArgument for a batch of a wrong
+  // size, or SingularSystem where lambda is zero or too small, before anything has changed. Once a step has ended the
+  // run, later ones return the same status and change nothing.
   BatchStepInfo step(std::span<const Sample<T>> samples, std::span<const double> targets = {});
 
   // As Trainer has them.
@@ -98,7 +98,6 @@ class BatchTrainer {
   StepStatus evaluate_loss(std::span<const T> outputs, BatchStepInfo& info);
   const BatchSensitivity<T>& sensitivities();
   StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
-  StepStatus average_scalar_steps(double& decay);
   StepStatus average_vector_steps();
   StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
   StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);

@@ -25,6 +25,11 @@ class NonConvexLoss : public Error {
   using Error::Error;
 };
 
+// The system of a batch has no solution of its own, or none to rounding: it needs more damping. Nothing was changed.
+class SingularSystem : public Error {
+  using Error::Error;
+};
+
 // A file that cannot be read, written or trusted. What was on disk before is still there, or the whole new file is.
 class FileError : public Error {
   using Error::Error;

@@ -167,7 +167,9 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(training);
 
   const char* batches = "Mini-batches";
-  command->add_option("--batch", options.batch, "Samples of a step; one after the other if not given")->group(batches);
+  command->add_option("--batch", options.batch, "Samples of a step; one after the other if not given")
+      ->check(is_count)
+      ->group(batches);
   command
       ->add_option("--batch-mode", options.batch_mode,
                    "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch")

@@ -13,6 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,7 +74,7 @@ struct BatchTrainer<T>::Room {
         targets_each(targets),
         batch(model.make_batch(options.size)),
         algebra(options.size, outputs, exact),
-        system(exact ? options.size * outputs : outputs, outputs),
+        system(exact ? options.size * outputs : outputs, outputs, std::numeric_limits<T>::epsilon()),
         x(options.size),
         weight(options.size),
         y(options.size * targets),
@@ -150,7 +153,13 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
   }
   if (!found.empty()) throw InvalidArgument(list_faults(found));
 
-  room_ = std::make_unique<Room>(model, options_.batch, targets_each, exact);
+  try {
+    room_ = std::make_unique<Room>(model, options_.batch, targets_each, exact);
+  } catch (const std::bad_alloc&) {
+    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+  } catch (const std::length_error&) {
+    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+  }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.metric == MetricKind::identity) return;
   const std::size_t inputs = metric_inputs(room_->batch->sensitivities(), std::span(update.tables));
@@ -180,19 +189,20 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
   if (!(batch.lambda >= 0) || !std::isfinite(batch.lambda)) {
     found.push_back(fmt::format("lambda is {}, but must be a finite number of at least 0", batch.lambda));
   }
-  if (batch.adaptive && (!exact || batch.lambda == 0)) {
-    found.emplace_back("an adaptive lambda needs exact steps and a lambda above 0 to start with");
+  if (batch.adaptive && (!exact || batch.lambda < least_lambda || batch.lambda > most_lambda)) {
+    found.push_back(fmt::format("an adaptive lambda needs exact steps and a lambda from {} to {} to start with",
+                                least_lambda, most_lambda));
   }
   if (options_.metric == MetricKind::fading_second_moment) {
     found.emplace_back("the fading metric is one of single samples; use second_moment");
   }
   const double needed = exact ? system_bytes(batch.size, model_.outputs(), sizeof(T)) : 0;
   if (needed > static_cast<double>(batch.memory)) {
-    found.push_back(
-        fmt::format("the system of an exact step has {} x {} = {} rows and takes {:.3g} MB, more than the {:.3g} MB "
-                    "allowed; use smaller batches",
-                    batch.size, model_.outputs(), batch.size * model_.outputs(), needed / 1e6,
-                    static_cast<double>(batch.memory) / 1e6));
+    found.push_back(fmt::format(
+        "the system of an exact step has {} x {} = {} rows and takes {:.3g} MB, more than the {:.3g} MB "
+        "allowed; use smaller batches",
+        batch.size, model_.outputs(), static_cast<double>(batch.size) * static_cast<double>(model_.outputs()),
+        needed / 1e6, static_cast<double>(batch.memory) / 1e6));
   }
   return found;
 }
@@ -204,8 +214,9 @@ void BatchTrainer<T>::check(std::span<const Sample<T>> samples, std::span<const 
         fmt::format("a batch of {} samples, but it has 1 to {}", samples.size(), options_.batch.size));
   }
   const std::size_t each = room_->targets_each;
-  if (each > 1 && targets.size() != samples.size() * each) {
-    throw InvalidArgument(fmt::format("{} targets for {} samples of {} each", targets.size(), samples.size(), each));
+  if (targets.size() != (each > 1 ? samples.size() * each : 0)) {
+    throw InvalidArgument(fmt::format("{} targets apart for {} samples, but the loss has {} for each{}", targets.size(),
+                                      samples.size(), each, each == 1 ? ", which is the sample's own" : ""));
   }
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const Sample<T>& sample = samples[s];
@@ -271,6 +282,7 @@ StepStatus BatchTrainer<T>::forward_and_descend(BatchStepInfo& info) {
   updater_->begin(model_.parameters(), steps_);
   const auto outputs =
       room.batch->forward(std::span(room.x).first(room.samples), updater_->waits() ? updater_.get() : nullptr);
+  if (metric_) metric_->keep();
   if (const StepStatus status = evaluate_loss(outputs, info); status != StepStatus::learned) return status;
 
   const BatchSensitivity<T>& j = sensitivities();
@@ -295,7 +307,7 @@ StepStatus BatchTrainer<T>::evaluate_loss(std::span<const T> outputs, BatchStepI
                                       std::span(room.d1).subspan(s * n, n), d2);
     info.loss += room.weight[s] / room.all_weight * room.value[s];
     for (std::size_t c = 0; c < n; ++c) {
-      if (d2[c * n + c] < 0) {
+      if (d2[c * n + c] < 0 && rule_->damping()) {
         throw NonConvexLoss(
             fmt::format("the loss '{}' has second derivative {} at output {}; Gauss-Newton needs a "
                         "loss that is convex in the outputs",
@@ -362,7 +374,7 @@ StepStatus BatchTrainer<T>::average_vector_steps() {
     for (std::size_t c = 0; c < n; ++c) room.system.curvature()[c * n + c] += eps_c;
     const auto z = std::span(room.z).subspan(s * n, n);
     if (!room.system.solve(n, damping.eps_lm, std::span(room.d1).subspan(s * n, n), z)) {
-      throw InvalidArgument("the system of a sample is singular; give the rule an eps_lm above 0");
+      throw SingularSystem("the system of a sample has no solution to rounding; give the rule a larger eps_lm");
     }
     for (double& number : z) number *= room.weight[s] / room.all_weight;
   }
@@ -378,18 +390,21 @@ StepStatus BatchTrainer<T>::solve_exactly(const BatchSensitivity<T>& j, const Ba
     if (!std::isfinite(room.system.gram()[k * rows + k])) return StepStatus::sensitivity_not_finite;
   }
   const double eps_c = rule_->damping()->eps_c.value_or(options_.loss->curvature_floor());
+  double size = 0;  // the trace of H G
   for (std::size_t k = 0; k < rows; ++k) {
-    const double weight = room.weight[k / n];
-    room.d1[k] *= weight;
+    const double share = room.weight[k / n] / room.all_weight;
+    room.d1[k] *= share;
     for (std::size_t c = 0; c < n; ++c) {
-      room.system.curvature()[k * n + c] = weight * (room.d2[k * n + c] + (c == k % n ? eps_c : 0));
+      room.system.curvature()[k * n + c] = share * (room.d2[k * n + c] + (c == k % n ? eps_c : 0));
     }
+    size += room.system.curvature()[k * n + k % n] * room.system.gram()[k * rows + k];
   }
-  if (!room.system.solve(rows, room.all_weight * lambda_, room.d1, room.z)) {
-    if (lambda_ > 0) return StepStatus::coefficient_not_finite;
-    throw InvalidArgument("the system of the batch is singular without damping; use a lambda above 0");
-  }
-  return StepStatus::learned;
+  // A lambda below the rounding of the Gram matrix would be lost in it.
+  constexpr double few = 4;
+  if (options_.batch.adaptive) lambda_ = std::max(lambda_, few * std::numeric_limits<T>::epsilon() * size);
+  if (room.system.solve(rows, lambda_, room.d1, room.z)) return StepStatus::learned;
+  throw SingularSystem(
+      fmt::format("the system of the batch has no solution to rounding with lambda {}; use a larger one", lambda_));
 }
 
 template <class T>
@@ -429,9 +444,10 @@ void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
   for (std::size_t k = 0; k < rows; ++k) {
     double bent = 0;
     for (std::size_t c = 0; c < n; ++c) bent += room.system.curvature()[k * n + c] * room.change[k - k % n + c];
-    promised += info.rate * room.change[k] * (room.d1[k] - info.rate / 2 * bent) / room.all_weight;
+    promised += info.rate * room.change[k] * (room.d1[k] - info.rate / 2 * bent);
   }
-  if (!(promised > 0)) return;
+  // So little is lost in the rounding of the loss; and less than nothing is promised by a rate above 2, or a bad model.
+  if (promised <= std::numeric_limits<T>::epsilon() * std::abs(info.loss) && promised >= 0) return;
   const auto outputs = room.batch->forward(std::span(room.x).first(room.samples), nullptr);
   double loss = 0;
   for (std::size_t s = 0; s < room.samples; ++s) {
@@ -440,7 +456,7 @@ void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
             options_.loss->at(room.target(s), std::span(room.f).first(n), std::span(room.d1).first(n),
                               std::span(room.d2).first(n * n));
   }
-  info.gain = (info.loss - loss) / promised;
+  info.gain = promised > 0 ? (info.loss - loss) / promised : 0;
   if (*info.gain > good_gain) {
     lambda_ = std::max(lambda_ / lambda_factor, least_lambda);
   } else if (!(*info.gain >= bad_gain)) {

@@ -14,11 +14,12 @@ namespace {
 bool factor_block(double* a, std::size_t n) {
   double largest = 0;
   for (std::size_t k = 0; k < n; ++k) largest = std::max(largest, a[k * n + k]);
-  const double tiny = static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
+  const double share = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  const double tiny = share * largest, least = std::sqrt(share);
   for (std::size_t c = 0; c < n; ++c) {
     double pivot = a[c * n + c];
     for (std::size_t k = 0; k < c; ++k) pivot -= a[c * n + k] * a[c * n + k];
-    if (!(pivot >= -std::sqrt(tiny)) || !std::isfinite(pivot)) return false;
+    if (!(pivot >= -least * largest) || !std::isfinite(pivot)) return false;
     const bool flat = !(pivot > tiny);
     a[c * n + c] = flat ? 0 : std::sqrt(pivot);
     for (std::size_t r = c + 1; r < n; ++r) {
@@ -33,14 +34,17 @@ bool factor_block(double* a, std::size_t n) {
 
 }  // namespace
 
-DampedSystem::DampedSystem(std::size_t most_rows, std::size_t block)
+DampedSystem::DampedSystem(std::size_t most_rows, std::size_t block, double rounding)
     : block_(block),
+      rounding_(rounding),
       gram_(most_rows * most_rows),
       curvature_(most_rows * block),
       root_(most_rows * block),
       half_(block == 1 ? 0 : most_rows * most_rows),
       system_(most_rows * most_rows),
-      right_(2 * most_rows) {}
+      y_(most_rows),
+      rest_(most_rows),
+      scratch_(most_rows) {}
 
 bool DampedSystem::factor_curvature(std::size_t rows) {
   if (block_ == 1) {
@@ -123,8 +127,32 @@ bool DampedSystem::solve_undamped(std::size_t rows, std::span<const double> l, s
   }
   std::copy_n(gram_.begin(), rows * rows, system_.begin());
   if (!kernel.cholesky(system_.data(), rows, rows)) return false;
+  const double least = static_cast<double>(rows) * rounding_;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double pivot = system_[r * rows + r] * system_[r * rows + r];
+    if (!(pivot > least * gram_[r * rows + r])) return false;
+  }
   kernel.cholesky_solve(system_.data(), rows, rows, z.data());
   return true;
+}
+
+// l = S y + r, block by block.
+void DampedSystem::divide_by_root(std::size_t rows, std::span<const double> l) {
+  constexpr double few = 8 * std::numeric_limits<double>::epsilon();
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::size_t column = r % block_, first = r - column;
+    double left = l[r], size = std::abs(l[r]);
+    for (std::size_t k = 0; k < column; ++k) {
+      const double part = root_[r * block_ + k] * y_[first + k];
+      left -= part;
+      size += std::abs(part);
+    }
+    const double pivot = root_[r * block_ + column];
+    y_[r] = pivot > 0 ? left / pivot : 0;
+    // Where nothing is bent there is often no slope either, but for rounding.
+    const bool rounding = column > 0 && std::abs(left) <= few * static_cast<double>(block_) * size;
+    rest_[r] = pivot > 0 || rounding ? 0 : left;
+  }
 }
 
 bool DampedSystem::solve(std::size_t rows, double mu, std::span<const double> l, std::span<double> z) {
@@ -132,12 +160,16 @@ bool DampedSystem::solve(std::size_t rows, double mu, std::span<const double> l,
   if (!factor_curvature(rows)) return false;
   form_system(rows, mu);
   if (!kernels::table<double>().cholesky(system_.data(), rows, rows)) return false;
-  const std::span<double> product = std::span(right_).first(rows), u = std::span(right_).subspan(rows, rows);
-  multiply_gram(rows, l, product);
-  apply_root(rows, product, u, true);
-  kernels::table<double>().cholesky_solve(system_.data(), rows, rows, u.data());
-  apply_root(rows, u, product, false);
-  for (std::size_t r = 0; r < rows; ++r) z[r] = (l[r] - product[r]) / mu;
+  divide_by_root(rows, l);
+  const auto rest = std::span(rest_).first(rows), right = std::span(scratch_).first(rows);
+  if (std::ranges::any_of(rest, [](double r) { return r != 0; })) {
+    multiply_gram(rows, rest, z);
+    apply_root(rows, z, right, true);
+    for (std::size_t r = 0; r < rows; ++r) y_[r] -= right[r] / mu;
+  }
+  kernels::table<double>().cholesky_solve(system_.data(), rows, rows, y_.data());
+  apply_root(rows, y_, z, false);
+  for (std::size_t r = 0; r < rows; ++r) z[r] += rest[r] / mu;
   return true;
 }
 

@@ -11,17 +11,19 @@ namespace ignd {
 // (docs/minibatch.md). Of symmetric matrices, stored row by row, only what lies on the diagonal and right of it is
 // read.
 //
-// With H = S S^T, (S^T G S + mu I) u = S^T G l and z = (l - S u) / mu: symmetric and positive definite for every H >=
-// 0. Without damping, mu = 0, it is z = G^-1 H^-1 l.
+// With H = S S^T and l = S y + r, where r is what lies in directions without curvature, z = S v + r / mu with
+// (S^T G S + mu I) v = y - S^T G r / mu: symmetric and positive definite for every H >= 0, and without the difference
+// of nearly equal numbers that l - S u would be where mu is small. Without damping, mu = 0, it is z = G^-1 H^-1 l.
 class DampedSystem {
  public:
-  // Room for systems of at most so many rows; solving allocates nothing.
-  DampedSystem(std::size_t most_rows, std::size_t block);
+  // Room for systems of at most so many rows, with a Gram matrix that is known to `rounding`, relatively; solving
+  // allocates nothing.
+  DampedSystem(std::size_t most_rows, std::size_t block, double rounding);
 
   std::span<double> gram() { return gram_; }            // rows x rows, filled by the caller
   std::span<double> curvature() { return curvature_; }  // the blocks of H one after the other
 
-  // False if the system is singular, which it can only be with mu = 0, or holds a number that is not finite.
+  // False if the system is singular to rounding, or holds a number that is not finite.
   bool solve(std::size_t rows, double mu, std::span<const double> l, std::span<double> z);
 
   // G x, after the caller has filled G.
@@ -33,11 +35,14 @@ class DampedSystem {
   }
   bool solve_undamped(std::size_t rows, std::span<const double> l, std::span<double> z);
   bool factor_curvature(std::size_t rows);
+  void divide_by_root(std::size_t rows, std::span<const double> l);
   void form_system(std::size_t rows, double mu);
   void apply_root(std::size_t rows, std::span<const double> x, std::span<double> out, bool transposed) const;
 
   std::size_t block_;
-  std::vector<double> gram_, curvature_, root_, half_, system_, right_;
+  double rounding_;
+  std::vector<double> gram_, curvature_, root_, half_, system_;
+  std::vector<double> y_, rest_, scratch_;
 };
 
 }  // namespace ignd

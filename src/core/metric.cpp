@@ -210,6 +210,7 @@ void Metric<T>::save(Checkpoint& checkpoint) const {
 
 template <class T>
 void Metric<T>::restore(const Checkpoint& checkpoint) {
+  before_.clear();
   const auto& mean_square = checkpoint.array<double>("metric.mean-square", inputs_.size());
   const auto& seen = checkpoint.array<std::uint64_t>("metric.seen", inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {mean_square[i], seen[i]};

@@ -42,6 +42,7 @@ class Metric {
   void observe(const BatchSensitivity<T>& j);
   const BatchSensitivity<T>& direction(const BatchSensitivity<T>& j);
   void forget();
+  void keep() { before_.clear(); }  // what was observed: there is nothing to undo any more
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);

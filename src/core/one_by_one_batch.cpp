@@ -1,6 +1,7 @@
 #include "core/one_by_one_batch.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace ignd {
 
@@ -75,7 +76,6 @@ const BatchSensitivity<T>& OneByOneBatch<T>::sensitivities() {
   return j_;
 }
 
-// A sum of one: what it is multiplied by, the others' deltas are too.
 template <class T>
 const BatchSensitivity<T>& OneByOneBatch<T>::combined(std::span<const T> /*factors*/) {
   throw std::logic_error("a model of one output has nothing to combine");

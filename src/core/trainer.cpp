@@ -259,6 +259,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   Checkpoint own;
   describe(own);
   check_same_run(own, checkpoint);
+  if (checkpoint.has("batch")) throw FileError("the checkpoint belongs to another run: one in batches");
   // Everything is read before anything is changed.
   const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
   const StepStatus status = saved_status(checkpoint);

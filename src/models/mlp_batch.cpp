@@ -60,7 +60,7 @@ std::span<const T> MlpBatch<T>::forward(std::span<const Input<T>> x, RowReader* 
                                  .b_stride = size_,
                                  .out = out,
                                  .out_stride = size_});
-    if (!last) activate(out, layer.columns * size_);
+    for (std::size_t c = 0; !last && c < layer.columns; ++c) activate(out + c * size_, samples_);
   }
   for (std::size_t s = 0; s < samples_; ++s) {
     for (std::size_t c = 0; c < outputs(); ++c) outputs_[s * outputs() + c] = by_unit_[c * size_ + s];

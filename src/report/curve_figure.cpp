@@ -28,7 +28,7 @@ class PanelMaker {
   FigurePanel make(const PanelResults& results) {
     FigurePanel panel;
     panel.title = title_of(results);
-    undrawn_ = 0;
+    undrawn_ = untimed_ = 0;
     thinned_ = uneven_ = false;
     std::vector<bool> failed;
     for (const MethodResults& method : results.methods) {
@@ -41,6 +41,9 @@ class PanelMaker {
     if (undrawn_ > 0) {
       panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is too large or not finite{}.",
                                           undrawn_, experiment_.metric.log_scale ? ", or has no logarithm" : ""));
+    }
+    if (untimed_ > 0) {
+      panel.remarks.push_back(fmt::format("{} methods are not drawn: their runs were not timed.", untimed_));
     }
     if (uneven_) {
       panel.remarks.emplace_back(
@@ -58,7 +61,10 @@ class PanelMaker {
     line.name = method.name;
     line.style = styles_.of(method.name);
     const double seconds = over_seconds_ ? seconds_per_unit(method) : 1;
-    if (!(seconds > 0)) return line;
+    if (!(seconds > 0)) {
+      ++untimed_;
+      return line;
+    }
     const std::vector<CurvePoint> curve = mean_curve(method);
     for (const CurvePoint& point : curve) {
       if (point.values.n != curve.front().values.n) uneven_ = true;
@@ -111,13 +117,13 @@ class PanelMaker {
     }
     if (seconds.empty()) return 0;
     std::ranges::sort(seconds);
-    return seconds[seconds.size() / 2];
+    return (seconds[seconds.size() / 2] + seconds[(seconds.size() - 1) / 2]) / 2;
   }
 
   const ExperimentResults& experiment_;
   bool over_seconds_;
   LineStyles styles_;
-  std::size_t undrawn_ = 0;
+  std::size_t undrawn_ = 0, untimed_ = 0;
   bool thinned_ = false, uneven_ = false;
 };
 

@@ -101,8 +101,11 @@ class Reader {
  private:
   template <class... Arguments>
   void fault(const toml::node& node, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    faults_.push_back(fmt::format("line {}: {}", node.source().begin.line,
-                                  fmt::format(format, std::forward<Arguments>(arguments)...)));
+    // What was made up of several parts of the file has no place of its own.
+    const auto own = node.source().begin.line;
+    const auto line = own == 0 && made_of_ != nullptr ? made_of_->source().begin.line : own;
+    std::string text = fmt::format("line {}: {}", line, fmt::format(format, std::forward<Arguments>(arguments)...));
+    if (said_.insert(text).second) faults_.push_back(std::move(text));
   }
 
   // Unknown keys, missing ones, and values of the wrong kind; those that are tables are looked at where they are read.
@@ -378,7 +381,7 @@ class Reader {
     const auto fill_settings = [&](const toml::table* varied, Method& into) {
       const auto settings_in = [&](const toml::table* rung) {
         return read_settings({file_["settings"].as_table(), panel["settings"].as_table(), given["settings"].as_table(),
-                              varied, rung, preview},
+                              rung, preview, varied},
                              given);
       };
       into.settings = settings_in(nullptr);
@@ -386,6 +389,7 @@ class Reader {
         if (searched) into.rungs.push_back(settings_in((*rung)["settings"].as_table()));
       }
     };
+    made_of_ = given.get("vary");
     for (const toml::table* varied : read_variants(given)) {
       Method variant;
       variant.name = method.name;
@@ -394,6 +398,7 @@ class Reader {
       fill_settings(varied, variant);
       method.variants.push_back(std::move(variant));
     }
+    made_of_ = nullptr;
     if (method.variants.empty()) {
       fill_settings(nullptr, method);
     } else {
@@ -421,10 +426,20 @@ class Reader {
           longer.back().insert(key, value);
         }
       }
+      constexpr std::size_t most_variants = 1000;
+      if (longer.size() > most_variants) {
+        fault(node, "'vary' makes more than {} variants", most_variants);
+        return {};
+      }
       made = std::move(longer);
     }
     std::vector<const toml::table*> variants;
-    for (toml::table& table : made) variants.push_back(&variants_.emplace_back(std::move(table)));
+    std::set<std::string> labels;
+    for (toml::table& table : made) {
+      variants.push_back(&variants_.emplace_back(std::move(table)));
+      const std::string label = label_of(*variants.back());
+      if (!labels.insert(label).second) fault(*vary, "'vary' has {} twice", in_quotes(label));
+    }
     return variants;
   }
 
@@ -433,6 +448,7 @@ class Reader {
     std::vector<std::string> parts;
     for (const auto& [key, node] : varied) {
       std::string value = node.value<std::string>().value_or("");
+      if (const auto flag = node.value_exact<bool>()) value = *flag ? "true" : "false";
       if (const auto number = node.value<double>(); number && value.empty()) value = format_number(*number);
       parts.push_back(fmt::format("{} {}", key_text(key), value));
     }
@@ -587,6 +603,8 @@ class Reader {
   Experiment made_;
   std::vector<std::string> faults_;
   std::vector<const toml::table*> rungs_;
+  const toml::node* made_of_ = nullptr;  // while variants are read
+  std::set<std::string> said_;
   std::deque<toml::table> variants_;  // stay where they are: what is checked is known by its place
   std::set<const toml::table*> checked_, bad_;
   std::set<std::string> unfit_, panel_names_;

@@ -93,7 +93,7 @@ TableStudy study_of(const Settings& settings) {
   study.run.patience = settings.count("patience");
   study.run.keep_last = settings.flag("last");
   study.run.l2 = settings.number("l2");
-  if (settings.count("batch") > 0) {
+  if (settings.count("batch") > 0 || settings.word("batch-mode") == "exact") {
     study.run.batch = {.size = settings.count("batch"),
                        .mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average,
                        .lambda = settings.number("lambda")};
@@ -141,6 +141,9 @@ std::vector<std::string> study_faults(const TableStudy& study) {
   if (study.task.target.empty()) faults.emplace_back("there is no column to predict");
   if (!(study.task.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
   if (!(study.task.test > 0)) faults.emplace_back("there are no test rows to measure on");
+  if (study.run.batch && study.run.batch->size == 0) {
+    faults.emplace_back("exact steps need a batch of one row at least");
+  }
   if (study.run.epochs == 0) faults.emplace_back("there are no epochs to train for");
   if (!(study.run.l2 >= 0) || !std::isfinite(study.run.l2)) {
     faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", study.run.l2));

@@ -86,6 +86,8 @@ RunResult learn(TrainingRun& run, const TableTask& table, const RunControl& cont
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
     return failed(std::move(result), RunStatus::diverged, run.learned());
+  } catch (const SingularSystem&) {  // and so does a lambda that is too small
+    return failed(std::move(result), RunStatus::diverged, run.learned());
   }
   if (run.status() == TrainingStatus::diverged || run.kept_epoch() == 0) {
     return failed(std::move(result), RunStatus::diverged, run.learned());

@@ -75,9 +75,9 @@ class RowLearner {
   virtual std::unique_ptr<Model<float>> snapshot() const = 0;
 };
 
-class OneAtATime final : public RowLearner {
+class RowByRow final : public RowLearner {
  public:
-  OneAtATime(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule)
+  RowByRow(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule)
       : trainer_(model, {.optimizer = optimizer, .schedule = schedule}) {}
 
   void learn_rows(const Samples<float>& rows, std::span<const std::uint32_t> order) override {
@@ -92,9 +92,9 @@ class OneAtATime final : public RowLearner {
 };
 
 // What is left of a part of the order is a smaller batch.
-class InBatches final : public RowLearner {
+class BatchByBatch final : public RowLearner {
  public:
-  InBatches(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule, const BatchOptions& batch)
+  BatchByBatch(Model<float>& model, const Optimizer& optimizer, const Schedule& schedule, const BatchOptions& batch)
       : trainer_(model, {.optimizer = optimizer, .schedule = schedule, .batch = batch}), size_(batch.size) {
     samples_.reserve(size_);
   }
@@ -104,15 +104,27 @@ class InBatches final : public RowLearner {
       samples_.clear();
       const std::size_t count = std::min(size_, order.size());
       for (const std::uint32_t row : order.first(count)) samples_.push_back(rows[row]);
-      if (trainer_.step(samples_).status == StepStatus::learned) learned_ += count;
+      if (!learns()) return;
+      learned_ += count;
       order = order.subspan(count);
     }
   }
   std::uint64_t learned() const override { return learned_; }
-  StepStatus status() const override { return trainer_.status(); }
+  StepStatus status() const override { return singular_ ? StepStatus::coefficient_not_finite : trainer_.status(); }
   std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
 
  private:
+  // A lambda that is too small for a batch has failed like a rate that diverges.
+  bool learns() {
+    try {
+      return trainer_.step(samples_).status == StepStatus::learned;
+    } catch (const SingularSystem&) {
+      singular_ = true;
+      return false;
+    }
+  }
+
+  bool singular_ = false;
   BatchTrainer<float> trainer_;
   std::size_t size_;
   std::vector<Sample<float>> samples_;
@@ -158,10 +170,10 @@ class NetworkRun {
   std::unique_ptr<RowLearner> make_learner(const RunConfig& config) {
     const Settings& settings = config.settings;
     const std::size_t size = settings.count("batch");
-    if (size == 0) return std::make_unique<OneAtATime>(model_, config.optimizer, schedule_of(config, 1));
+    if (size == 0) return std::make_unique<RowByRow>(model_, config.optimizer, schedule_of(config, 1));
     const BatchMode mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average;
     const BatchOptions batch{.size = size, .mode = mode, .lambda = settings.number("lambda")};
-    return std::make_unique<InBatches>(model_, config.optimizer, schedule_of(config, size), batch);
+    return std::make_unique<BatchByBatch>(model_, config.optimizer, schedule_of(config, size), batch);
   }
 
   Schedule schedule_of(const RunConfig& config, std::size_t batch) const {

@@ -71,7 +71,8 @@ Race race(const LearningTask& task, const RunOptions& options, std::uint64_t sam
     split.validation.assign(rows.end() - static_cast<std::ptrdiff_t>(held_back), rows.end());
     rows.resize(std::max<std::size_t>(1, rows.size() - held_back));
   }
-  rows.resize(std::clamp<std::size_t>(samples, 1, rows.size()));
+  samples = std::max<std::uint64_t>(samples, options.batch ? options.batch->size : 1);
+  rows.resize(std::min<std::size_t>(samples, rows.size()));
   RunOptions short_run = options;
   short_run.keep_last = true;
   short_run.epochs = std::clamp<std::uint64_t>(samples / rows.size(), 1, std::max<std::uint64_t>(options.epochs, 1));

@@ -24,11 +24,16 @@ OutputsOf one_output(OutputOf output) {
   return [output = std::move(output)](const Input<float>& x, std::span<double> outputs) { outputs[0] = output(x); };
 }
 
-// The logarithms of the classes' shares. One that no row has counts as half a row.
+// The logarithms of the classes' weights. One that no row has counts as half a row.
 std::vector<double> best_constant_logits(const ForEachRow& rows, std::size_t classes) {
   std::vector<double> weights(classes);
-  rows([&](std::span<const float>, double y, double weight) { weights[static_cast<std::size_t>(y)] += weight; });
-  for (double& weight : weights) weight = std::log(weight > 0 ? weight : 0.5);
+  double total = 0, count = 0;
+  rows([&](std::span<const float>, double y, double weight) {
+    weights[static_cast<std::size_t>(y)] += weight;
+    total += weight;
+    ++count;
+  });
+  for (double& weight : weights) weight = std::log(weight > 0 ? weight : total / count / 2);
   return weights;
 }
 

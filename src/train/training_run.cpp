@@ -25,6 +25,11 @@ std::size_t samples_at_a_time(std::size_t room) {
   return std::clamp<std::size_t>(most_numbers / room, 1, most_at_a_time);
 }
 
+std::size_t checked_size(const BatchOptions& batch, std::size_t rows) {
+  if (batch.size <= rows) return batch.size;
+  throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch.size, rows));
+}
+
 // "32 exact lambda 1"
 std::string describe(const BatchOptions& batch) {
   std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
@@ -109,12 +114,9 @@ TrainingRun::TrainingRun(const LearningTask& task, RunOptions options)
       options_(std::move(options)),
       model_(make_model<float>(task.model_spec(options_.model), options_.seed)),
       batch_(batch_of(*model_, options_.batch)),
-      at_a_time_(batch_ ? batch_->size : samples_at_a_time(task.room())),
+      at_a_time_(batch_ ? checked_size(*batch_, task.split().train.size()) : samples_at_a_time(task.room())),
       room_(at_a_time_ * task.room()) {
   const std::size_t rows = task.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
-  if (together > rows) {
-    throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", together, rows));
-  }
   const std::uint64_t steps = options_.epochs * ((rows + together - 1) / together);
   learner_ = make_learner(*model_, {.loss = task.loss(),
                                     .optimizer = options_.optimizer,
