@@ -10,7 +10,7 @@
 
 namespace ignd {
 
-// Layers one after the other, as a text says, from what a sample is to one output:
+// Layers one after the other, as a text says, from what a sample is to its outputs:
 //
 //   image 3 224 224; convolution 32; relu; max-pool; flatten; dense 128; relu; dense 1
 //   tokens 256 100277; embedding 128; lstm 128; last; dense 1
@@ -28,11 +28,13 @@ class Network final : public Model<T> {
 
   std::string spec() const override;
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Network>(*this); }
+  std::size_t outputs() const override;
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
   std::vector<RowTable> row_tables() const override;
   double forward(const Input<T>& x, Trace<T>& trace) const override;
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
+  std::unique_ptr<Batch<T>> make_batch(std::size_t size) const override;
 
  private:
   struct Plan;
