@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
+#include "models/lstm_batch_pass.hpp"
 #include "models/matrix_product.hpp"
 #include "models/sequence_layers.hpp"
 
@@ -140,6 +141,11 @@ class LstmLayer final : public Layer<T> {
     if (pass.in_delta == nullptr) return;
     multiply<T>(steps, inputs_, columns_, {pass.gate_deltas.data(), columns_}, {w.data(), columns_, true},
                 {pass.in_delta, inputs_});
+  }
+
+  std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& place) const override {
+    if (place.samples == 1) return nullptr;  // alone a sample takes less time the other way
+    return std::make_unique<LstmBatchPass<T>>(inputs_, units_, place);
   }
 
  private:
