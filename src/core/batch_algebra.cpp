@@ -39,6 +39,22 @@ double product(const RowsBatch<T>& a, const RowsBatch<T>& b, std::size_t k, std:
   return inner_product(a.rows[k], b.rows[l]);
 }
 
+// All products of two rows, the diagonal and what lies right of it. Some weights at a time, which stay in the cache
+// while all pairs of rows are gone through.
+template <class T>
+void add_gram(const DenseBatch<T>& a, const DenseBatch<T>& b, std::size_t rows, std::span<double> out) {
+  constexpr std::size_t at_once = 4096;
+  const std::size_t weights = rows == 0 ? 0 : a.rows[0].size();
+  for (std::size_t first = 0; first < weights; first += at_once) {
+    const std::size_t count = std::min(at_once, weights - first);
+    for (std::size_t k = 0; k < rows; ++k) {
+      for (std::size_t l = k; l < rows; ++l) {
+        out[k * rows + l] += dot(a.rows[k].subspan(first, count), b.rows[l].subspan(first, count));
+      }
+    }
+  }
+}
+
 // Sums over the units of products of two columns of v, and the same of u: what the rows k and l of J have in common.
 template <class T>
 double product(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t k, std::size_t l, std::size_t per_sample) {
@@ -90,13 +106,13 @@ void BatchAlgebra<T>::gram(const BatchSensitivity<T>& j, const BatchSensitivity<
       }
       continue;
     }
+    if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
+      add_gram(*dense, std::get<DenseBatch<T>>(d.blocks[i]), rows, out);
+      continue;
+    }
     for (std::size_t k = 0; k < rows; ++k) {
       for (std::size_t l = k; l < rows; ++l) {
-        if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
-          out[k * rows + l] += product(*dense, std::get<DenseBatch<T>>(d.blocks[i]), k, l);
-        } else {
-          out[k * rows + l] += product(std::get<RowsBatch<T>>(j.blocks[i]), std::get<RowsBatch<T>>(d.blocks[i]), k, l);
-        }
+        out[k * rows + l] += product(std::get<RowsBatch<T>>(j.blocks[i]), std::get<RowsBatch<T>>(d.blocks[i]), k, l);
       }
     }
   }
