@@ -17,6 +17,7 @@ namespace ignd {
 //   values 8; dense 32; tanh; dense 1
 //
 // In front of it, "threads 2; " lets convolutions use two threads; the last bits of what they compute depend on it.
+// With several outputs, "dense 5" at the end, it is read and trained in batches only.
 // An image is a dense sample, channel by channel and row by row; a text is a sample of tokens, at most as many as the
 // network reads, without values. docs/networks.md lists the layers.
 template <class T>
@@ -44,7 +45,8 @@ class Network final : public Model<T> {
   std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
 };
 
-// Throws what making a network of the text would, without the memory for its weights. The text may be a spec.
+// Throws what making a network of the text and a trace for it would, without the memory for its weights. The text may be
+// a spec.
 void check_network(std::string_view text);
 
 }  // namespace ignd

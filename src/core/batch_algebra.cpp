@@ -196,18 +196,25 @@ template <class T>
 void BatchAlgebra<T>::add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample,
                                 std::span<const T> z, T factor, T* out, bool add) {
   weigh(block, samples, per_sample, z);
-  kernels::table<T>().product({.rows = block.inputs,
-                               .depth = samples,
-                               .columns = block.units,
-                               .a = block.u,
-                               .a_row_stride = block.u_stride,
-                               .a_column_stride = 1,
-                               .b = weighted_.data(),
-                               .b_stride = block.units,
-                               .out = out,
-                               .out_stride = block.units,
-                               .factor = factor,
-                               .add = add});
+  // The kernel goes down some columns at a time. Of a layer too large for the caches it gets a few rows after the
+  // other, so that memory is gone through in its order.
+  constexpr std::size_t cached_bytes = std::size_t{1} << 20, rows_at_once = 8;
+  const bool cached = block.inputs * block.units * sizeof(T) <= cached_bytes;
+  const std::size_t at_once = cached ? block.inputs : rows_at_once;
+  for (std::size_t first = 0; first < block.inputs; first += at_once) {
+    kernels::table<T>().product({.rows = std::min(at_once, block.inputs - first),
+                                 .depth = samples,
+                                 .columns = block.units,
+                                 .a = block.u + first * block.u_stride,
+                                 .a_row_stride = block.u_stride,
+                                 .a_column_stride = 1,
+                                 .b = weighted_.data(),
+                                 .b_stride = block.units,
+                                 .out = out + first * block.units,
+                                 .out_stride = block.units,
+                                 .factor = factor,
+                                 .add = add});
+  }
 }
 
 // A row that several samples have read is there once. Samples are summed in their order, so that the bits of a sum do

@@ -11,6 +11,14 @@
 #include <fmt/format.h>
 
 namespace ignd {
+namespace {
+
+void require_one_output(std::size_t outputs) {
+  if (outputs == 1) return;
+  throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs));
+}
+
+}  // namespace
 
 template <class T>
 struct Network<T>::Plan {
@@ -82,9 +90,7 @@ void Network<T>::check(const Input<T>& x) const {
 
 template <class T>
 void Network<T>::prepare(Trace<T>& trace) const {
-  if (outputs() != 1) {
-    throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs()));
-  }
+  require_one_output(outputs());
   auto passes = std::make_unique<Passes>();
   trace.j.clear();
   const auto& places = plan_->places;
@@ -163,7 +169,8 @@ std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
 
 void check_network(std::string_view text) {
   constexpr std::string_view prefix = "network:";
-  parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+  const auto parsed = parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+  require_one_output(parsed.layers.back()->output().count());
 }
 
 template class Network<float>;

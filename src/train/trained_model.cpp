@@ -26,6 +26,9 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
     refuse_several_classes(loaded.target);
+    if (loaded.model->outputs() != 1) {
+      throw FileError(fmt::format("its model has {} outputs, but its target needs one", loaded.model->outputs()));
+    }
     const auto weights = loaded.model->parameters();
     std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
     return loaded;
