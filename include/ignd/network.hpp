@@ -45,8 +45,8 @@ class Network final : public Model<T> {
   std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
 };
 
-// Throws what making a network of the text and a trace for it would, without the memory for its weights. The text may be
-// a spec.
+// Throws what making a network of the text and a trace for it would, without the memory for its weights. The text may
+// be a spec.
 void check_network(std::string_view text);
 
 }  // namespace ignd
