@@ -160,8 +160,8 @@ TEST(Experiment, SettingsAreSearchedForInEveryCombination) {
     return faults_of(replaced(good, "transform = \"plain\"", "transform = \"plain\"\nvary = " + vary));
   };
   EXPECT_EQ(fault_of("{ gamma = [0.5, 7] }"),
-            std::vector<std::string>{"line 40: 'gamma' must be a number from 0 to 1"});
-  EXPECT_EQ(fault_of("{ gamma = [0.5, 0.5] }"), std::vector<std::string>{"line 40: 'vary' has 'gamma 0.5' twice"});
+            std::vector<std::string>{"line 42: the setting 'gamma' is 7, but must be between 0 and 1"});
+  EXPECT_EQ(fault_of("{ gamma = [0.5, 0.5] }"), std::vector<std::string>{"line 42: 'vary' has 'gamma 0.5' twice"});
   EXPECT_EQ(varied("{ slippery = [true, false] }").panels[0].methods[1].variants[1].setting, "slippery false");
 }
 

@@ -59,7 +59,7 @@ class Runner {
     pass_->out = found.out.data();
     pass_->out_delta = problem.out_delta.data();
     pass_->in_delta = with_in_delta ? found.in_delta.data() : nullptr;
-    layer_.forward(problem.w, *pass_, {trace_});
+    layer_.forward(problem.w, *pass_, {});
     layer_.backward(problem.w, *pass_);
     write_dense<T>(blocks_, found.j);
     return found;
@@ -69,7 +69,6 @@ class Runner {
   const Layer<T>& layer_;
   std::unique_ptr<Pass<T>> pass_;
   Sensitivity<T> blocks_;
-  Trace<T> trace_{*make_model<T>("linear:features=1")};
 };
 
 template <class T>

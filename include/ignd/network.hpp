@@ -10,13 +10,14 @@
 
 namespace ignd {
 
-// Layers one after the other, as a text says, from what a sample is to one output:
+// Layers one after the other, as a text says, from what a sample is to its outputs:
 //
 //   image 3 224 224; convolution 32; relu; max-pool; flatten; dense 128; relu; dense 1
 //   tokens 256 100277; embedding 128; lstm 128; last; dense 1
 //   values 8; dense 32; tanh; dense 1
 //
 // In front of it, "threads 2; " lets convolutions use two threads; the last bits of what they compute depend on it.
+// With several outputs, "dense 5" at the end, it is read and trained in batches only.
 // An image is a dense sample, channel by channel and row by row; a text is a sample of tokens, at most as many as the
 // network reads, without values. docs/networks.md lists the layers.
 template <class T>
@@ -28,11 +29,13 @@ class Network final : public Model<T> {
 
   std::string spec() const override;
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Network>(*this); }
+  std::size_t outputs() const override;
   void check(const Input<T>& x) const override;
   void prepare(Trace<T>& trace) const override;
   std::vector<RowTable> row_tables() const override;
   double forward(const Input<T>& x, Trace<T>& trace) const override;
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
+  std::unique_ptr<Batch<T>> make_batch(std::size_t size) const override;
 
  private:
   struct Plan;
@@ -42,7 +45,8 @@ class Network final : public Model<T> {
   std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
 };
 
-// Throws what making a network of the text would, without the memory for its weights. The text may be a spec.
+// Throws what making a network of the text and a trace for it would, without the memory for its weights. The text may
+// be a spec.
 void check_network(std::string_view text);
 
 }  // namespace ignd

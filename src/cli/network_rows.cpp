@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t image_count = 8;
 constexpr std::size_t text_count = 256;
+constexpr std::size_t batch_size = 8;            // as many as there are images
 constexpr double network_round_seconds = 50e-3;  // several steps, of which the first finds the caches of another row
 
 // Layers of more weights than this are read from memory at every step.
@@ -87,13 +88,54 @@ class BlockWork {
   bool adam_;
 };
 
-Work block_work(const Model<float>& model, const Optimizer& optimizer, const Input<float>& x) {
-  Work work;
+// The same of a batch, divided among its samples: dense layers go through all their rows, and once.
+class BatchBlockWork {
+ public:
+  BatchBlockWork(Work& work, bool exact) : work_(work), exact_(exact) {}
+
+  void operator()(const Outer<float>& block) {
+    const std::size_t weights = block.u.size() * block.v.size();
+    const auto count = static_cast<double>(weights);
+    const double bytes = count * sizeof(float) / batch_size;
+    work_.multiply_adds += 3 * count;
+    add_gram(block.u.size() + block.v.size());
+    if (weights <= cached_weights) {
+      work_.weight_bytes += bytes;
+    } else {
+      work_.memory_reads += 2 * bytes;
+      work_.memory_updates += bytes;
+    }
+  }
+  void operator()(const Dense<float>& block) {
+    work_.weight_bytes += static_cast<double>(block.j.size() * sizeof(float));
+    add_gram(block.j.size());
+  }
+  void operator()(const Rows<float>& block) {
+    work_.weight_bytes += static_cast<double>(block.rows.size() * sizeof(float));
+  }
+
+ private:
+  // Half of it, which is symmetric.
+  void add_gram(std::size_t numbers) {
+    if (exact_) work_.multiply_adds += static_cast<double>(batch_size * numbers) / 2;
+  }
+
+  Work& work_;
+  bool exact_;
+};
+
+template <class BlockVisitor>
+void visit_blocks(const Model<float>& model, const Input<float>& x, BlockVisitor& visitor) {
   Trace<float> trace(model);
   model.predict(x, trace);
   model.sensitivity(x, trace);
+  for (const Block<float>& block : trace.j) std::visit(visitor, block);
+}
+
+Work block_work(const Model<float>& model, const Optimizer& optimizer, const Input<float>& x) {
+  Work work;
   BlockWork add(work, optimizer);
-  for (const Block<float>& block : trace.j) std::visit(add, block);
+  visit_blocks(model, x, add);
   return work;
 }
 
@@ -106,6 +148,31 @@ Measured measure(const std::string& spec, const Optimizer& optimizer, NetworkSam
     next = (next + 1) % samples->size();
     run->require_health();
   };
+  measured.timed.warm_up_units = static_cast<double>(samples->size());
+  measured.timed.round_seconds = network_round_seconds;
+  return measured;
+}
+
+Measured measure_batches(const std::string& spec, BatchMode mode, NetworkSamples&& owned) {
+  const std::shared_ptr<Model<float>> model = make_model<float>(spec);
+  auto trainer =
+      std::make_shared<BatchTrainer<float>>(*model, BatchTrainerOptions{.optimizer = find_optimizer("ignd"),
+                                                                        .schedule = Schedule::constant(resting_rate),
+                                                                        .batch = {.size = batch_size, .mode = mode}});
+  auto samples = std::make_shared<const NetworkSamples>(std::move(owned));
+  Measured measured;
+  BatchBlockWork add(measured.work, mode == BatchMode::exact);
+  visit_blocks(*model, (*samples)[0].x, add);
+  measured.timed.pass = [model, trainer, samples, batch = std::vector<Sample<float>>(batch_size),
+                         next = std::size_t{0}]() mutable {
+    for (Sample<float>& sample : batch) {
+      sample = (*samples)[next];
+      next = (next + 1) % samples->size();
+    }
+    trainer->step(batch);
+    if (trainer->status() != StepStatus::learned) throw Error("a benchmark run ended early");
+  };
+  measured.timed.units_per_pass = batch_size;
   measured.timed.warm_up_units = static_cast<double>(samples->size());
   measured.timed.round_seconds = network_round_seconds;
   return measured;
@@ -133,6 +200,28 @@ Row lstm_row(const char* optimizer) {
           }};
 }
 
+Row cnn_batch_row(BatchMode mode) {
+  return {.model = "cnn:32,64,128/128,64",
+          .optimizer = fmt::format("ignd {} b={}", to_string(mode), batch_size),
+          .precision = "float",
+          .start = [=] {
+            Measured measured = measure_batches(fmt::format("network:{}", cnn_text), mode, some_images());
+            measured.work.multiply_adds += convolution_multiply_adds();
+            return measured;
+          }};
+}
+
+Row lstm_batch_row(BatchMode mode) {
+  return {.model = "lstm:128x128",
+          .optimizer = fmt::format("ignd {} b={}", to_string(mode), batch_size),
+          .precision = "float",
+          .start = [=] {
+            Measured measured = measure_batches(fmt::format("network:{}", lstm_text), mode, some_texts());
+            measured.work.multiply_adds += lstm_multiply_adds();
+            return measured;
+          }};
+}
+
 }  // namespace
 
 std::vector<Row> network_rows() {
@@ -141,6 +230,10 @@ std::vector<Row> network_rows() {
     rows.push_back(cnn_row(optimizer, 1));
     rows.push_back(cnn_row(optimizer, 2));
     rows.push_back(lstm_row(optimizer));
+  }
+  for (const auto mode : {BatchMode::average, BatchMode::exact}) {
+    rows.push_back(cnn_batch_row(mode));
+    rows.push_back(lstm_batch_row(mode));
   }
   return rows;
 }

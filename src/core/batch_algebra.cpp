@@ -40,6 +40,22 @@ double product(const RowsBatch<T>& a, const RowsBatch<T>& b, std::size_t k, std:
   return inner_product(a.rows[k], b.rows[l]);
 }
 
+// All products of two rows, the diagonal and what lies right of it. Some weights at a time, which stay in the cache
+// while all pairs of rows are gone through.
+template <class T>
+void add_gram(const DenseBatch<T>& a, const DenseBatch<T>& b, std::size_t rows, std::span<double> out) {
+  constexpr std::size_t at_once = 4096;
+  const std::size_t weights = rows == 0 ? 0 : a.rows[0].size();
+  for (std::size_t first = 0; first < weights; first += at_once) {
+    const std::size_t count = std::min(at_once, weights - first);
+    for (std::size_t k = 0; k < rows; ++k) {
+      for (std::size_t l = k; l < rows; ++l) {
+        out[k * rows + l] += dot(a.rows[k].subspan(first, count), b.rows[l].subspan(first, count));
+      }
+    }
+  }
+}
+
 // Sums over the units of products of two columns of v, and the same of u: what the rows k and l of J have in common.
 template <class T>
 double product(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t k, std::size_t l, std::size_t per_sample) {
@@ -81,13 +97,13 @@ void BatchAlgebra<T>::gram(const BatchSensitivity<T>& j, const BatchSensitivity<
       }
       continue;
     }
+    if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
+      add_gram(*dense, std::get<DenseBatch<T>>(d.blocks[i]), rows, out);
+      continue;
+    }
     for (std::size_t k = 0; k < rows; ++k) {
       for (std::size_t l = k; l < rows; ++l) {
-        if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
-          out[k * rows + l] += product(*dense, std::get<DenseBatch<T>>(d.blocks[i]), k, l);
-        } else {
-          out[k * rows + l] += product(std::get<RowsBatch<T>>(j.blocks[i]), std::get<RowsBatch<T>>(d.blocks[i]), k, l);
-        }
+        out[k * rows + l] += product(std::get<RowsBatch<T>>(j.blocks[i]), std::get<RowsBatch<T>>(d.blocks[i]), k, l);
       }
     }
   }
@@ -172,18 +188,25 @@ template <class T>
 void BatchAlgebra<T>::add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample,
                                 std::span<const T> z, T factor, T* out, bool add) {
   weigh(block, samples, per_sample, z);
-  kernels::table<T>().product({.rows = block.inputs,
-                               .depth = samples,
-                               .columns = block.units,
-                               .a = block.u,
-                               .a_row_stride = block.u_stride,
-                               .a_column_stride = 1,
-                               .b = weighted_.data(),
-                               .b_stride = block.units,
-                               .out = out,
-                               .out_stride = block.units,
-                               .factor = factor,
-                               .add = add});
+  // The kernel goes down some columns at a time. Of a layer too large for the caches it gets a few rows after the
+  // other, so that memory is gone through in its order.
+  constexpr std::size_t cached_bytes = std::size_t{1} << 20, rows_at_once = 8;
+  const bool cached = block.inputs * block.units * sizeof(T) <= cached_bytes;
+  const std::size_t at_once = cached ? block.inputs : rows_at_once;
+  for (std::size_t first = 0; first < block.inputs; first += at_once) {
+    kernels::table<T>().product({.rows = std::min(at_once, block.inputs - first),
+                                 .depth = samples,
+                                 .columns = block.units,
+                                 .a = block.u + first * block.u_stride,
+                                 .a_row_stride = block.u_stride,
+                                 .a_column_stride = 1,
+                                 .b = weighted_.data(),
+                                 .b_stride = block.units,
+                                 .out = out + first * block.units,
+                                 .out_stride = block.units,
+                                 .factor = factor,
+                                 .add = add});
+  }
 }
 
 // A row that several samples have read is there once. Samples are summed in their order, so that the bits of a sum do

@@ -41,7 +41,7 @@ class EmbeddingLayer final : public Layer<T> {
     j.push_back(Rows<T>{.offset = offset, .width = options_.width, .index = {}, .rows = {}});
   }
 
-  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer<T>& about_to_read) const override {
+  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer& about_to_read) const override {
     auto& pass = static_cast<EmbeddingPass&>(any);
     sort_tokens(pass);
     auto& block = std::get<Rows<T>>(pass.blocks[0]);

@@ -2,6 +2,8 @@
 
 #include "ignd/model.hpp"
 #include "ignd/random.hpp"
+#include "models/batch_pass.hpp"
+#include "models/row_announcer.hpp"
 #include "models/shape.hpp"
 
 #include <cstddef>
@@ -34,17 +36,6 @@ struct Pass {
   std::span<Block<T>> blocks;             // those of the sensitivity that are the layer's
 };
 
-// Through which a layer says which rows of its tables it is about to read, each table by its number in row_tables().
-template <class T>
-struct RowAnnouncer {
-  const Trace<T>& trace;
-  std::size_t first_table = 0;
-
-  void operator()(std::size_t table, std::span<const std::uint32_t> rows) const {
-    trace.about_to_read(first_table + table, rows);
-  }
-};
-
 // A step of a network's computation with its weights. Layers are immutable and shared by the copies of a network; the
 // weights are the network's, the numbers of a sample those of its pass.
 template <class T>
@@ -68,10 +59,21 @@ class Layer {
   // depends on the sample, forward and backward set through pass.blocks.
   virtual void add_blocks(std::size_t /*offset*/, Pass<T>& /*pass*/, Sensitivity<T>& /*j*/) const {}
 
-  // Neither allocates. Backward follows forward on the same sample, and fills all of in_delta (its first in_steps
-  // steps) and the blocks. in_delta holds anything before.
-  virtual void forward(std::span<const T> w, Pass<T>& pass, const RowAnnouncer<T>& about_to_read) const = 0;
+  // Neither allocates. Backward follows forward on the same sample, once or several times with other out_deltas, and
+  // fills all of in_delta (its first in_steps steps) and the blocks. in_delta holds anything before.
+  virtual void forward(std::span<const T> w, Pass<T>& pass, const RowAnnouncer& about_to_read) const = 0;
   virtual void backward(std::span<const T> w, Pass<T>& pass) const = 0;
+
+  // A way for a batch of samples that is better than one after the other; null if there is none.
+  virtual std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& /*place*/) const { return nullptr; }
+};
+
+// A layer of a network, and where its weights and its row tables are among all of them.
+template <class T>
+struct PlacedLayer {
+  std::shared_ptr<const Layer<T>> layer;
+  std::size_t weights = 0;
+  std::size_t tables = 0;
 };
 
 }  // namespace ignd

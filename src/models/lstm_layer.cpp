@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
+#include "models/lstm_batch_pass.hpp"
 #include "models/matrix_product.hpp"
 #include "models/sequence_layers.hpp"
 
@@ -75,6 +76,7 @@ class LstmLayer final : public Layer<T> {
     pass->read.assign((steps_ + 1) * rows_, T{0});
     for (std::size_t step = 0; step < steps_; ++step) pass->read[step * rows_ + rows_ - 1] = 1;
     pass->gates.resize(steps_ * columns_);
+    pass->gate_deltas.resize(steps_ * columns_);
     pass->c.assign((steps_ + 1) * units_, T{0});
     pass->tanh_c.resize(steps_ * units_);
     pass->sums.resize(columns_);
@@ -88,7 +90,7 @@ class LstmLayer final : public Layer<T> {
     j.push_back(Dense<T>{.offset = offset, .j = static_cast<LstmPass&>(any).j});
   }
 
-  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer<T>& /*about_to_read*/) const override {
+  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer& /*about_to_read*/) const override {
     auto& pass = static_cast<LstmPass&>(any);
     const auto& kernel = kernels::table<T>();
     const std::size_t steps = pass.in_steps;
@@ -122,29 +124,36 @@ class LstmLayer final : public Layer<T> {
     const T* recurrent = w.data() + inputs_ * columns_;
     std::ranges::fill(pass.dc, T{0});
     for (std::size_t step = steps; step-- > 0;) {
-      T* at_gates = pass.gates.data() + step * columns_;
+      T* deltas = pass.gate_deltas.data() + step * columns_;
+      std::copy_n(pass.gates.data() + step * columns_, columns_, deltas);
       const T* from_out = pass.out_delta + step * units_;
       if (step + 1 == steps) {
         std::copy_n(from_out, units_, pass.dh.data());
       } else {
-        kernel.layer_backward(recurrent, at_gates + columns_, all_units_, columns_, pass.dh.data());
+        kernel.layer_backward(recurrent, deltas + columns_, all_units_, columns_, pass.dh.data());
         kernel.add(pass.dh.data(), from_out, units_, T{1});
       }
-      kernel.lstm_backward(at_gates, pass.c.data() + step * units_, pass.tanh_c.data() + step * units_, pass.dh.data(),
+      kernel.lstm_backward(deltas, pass.c.data() + step * units_, pass.tanh_c.data() + step * units_, pass.dh.data(),
                            units_, pass.dc.data());
     }
-    multiply<T>(rows_, columns_, steps, {pass.read.data(), rows_, true}, {pass.gates.data(), columns_},
+    multiply<T>(rows_, columns_, steps, {pass.read.data(), rows_, true}, {pass.gate_deltas.data(), columns_},
                 {pass.j.data(), columns_});
     if (pass.in_delta == nullptr) return;
-    multiply<T>(steps, inputs_, columns_, {pass.gates.data(), columns_}, {w.data(), columns_, true},
+    multiply<T>(steps, inputs_, columns_, {pass.gate_deltas.data(), columns_}, {w.data(), columns_, true},
                 {pass.in_delta, inputs_});
+  }
+
+  std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& place) const override {
+    if (place.samples == 1) return nullptr;  // alone a sample takes less time the other way
+    return std::make_unique<LstmBatchPass<T>>(inputs_, units_, place);
   }
 
  private:
   struct LstmPass final : Pass<T> {
-    AlignedVector<T> read;   // what each step reads: its inputs, the state before it and a 1
-    AlignedVector<T> gates;  // of each step; on the way back, the derivatives with respect to their sums
-    AlignedVector<T> c;      // before the first step, and after each
+    AlignedVector<T> read;         // what each step reads: its inputs, the state before it and a 1
+    AlignedVector<T> gates;        // of each step
+    AlignedVector<T> gate_deltas;  // the derivatives with respect to their sums
+    AlignedVector<T> c;            // before the first step, and after each
     AlignedVector<T> tanh_c;
     AlignedVector<T> sums;  // what the state before adds to the gates of one step
     AlignedVector<T> dh, dc;
@@ -165,7 +174,7 @@ class LastLayer final : public Layer<T> {
   std::string text() const override { return "last"; }
   Shape output() const override { return Shape::values(width_); }
 
-  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer<T>& /*about_to_read*/) const override {
+  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer& /*about_to_read*/) const override {
     if (pass.in_steps == 0) {
       std::fill_n(pass.out, width_, T{0});
     } else {

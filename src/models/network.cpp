@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "models/network_batch.hpp"
 #include "models/network_text.hpp"
 
 #include <algorithm>
@@ -10,16 +11,17 @@
 #include <fmt/format.h>
 
 namespace ignd {
+namespace {
+
+void require_one_output(std::size_t outputs) {
+  if (outputs == 1) return;
+  throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs));
+}
+
+}  // namespace
 
 template <class T>
 struct Network<T>::Plan {
-  // A layer, and where its weights and its row tables are among all of them.
-  struct Place {
-    std::shared_ptr<const Layer<T>> layer;
-    std::size_t weights = 0;
-    std::size_t tables = 0;
-  };
-
   explicit Plan(std::string_view text) {
     NetworkLayers<T> parsed = parse_network<T>(text);
     threads = parsed.threads;
@@ -33,12 +35,12 @@ struct Network<T>::Plan {
     }
   }
 
-  std::span<const T> weights_of(const Place& place, std::span<const T> all) const {
+  std::span<const T> weights_of(const PlacedLayer<T>& place, std::span<const T> all) const {
     return all.subspan(place.weights, place.layer->weights());
   }
 
   Shape input;
-  std::vector<Place> places;
+  std::vector<PlacedLayer<T>> places;
   std::size_t weights = 0;
   unsigned threads = 1;
 };
@@ -88,6 +90,7 @@ void Network<T>::check(const Input<T>& x) const {
 
 template <class T>
 void Network<T>::prepare(Trace<T>& trace) const {
+  require_one_output(outputs());
   auto passes = std::make_unique<Passes>();
   trace.j.clear();
   const auto& places = plan_->places;
@@ -139,7 +142,7 @@ double Network<T>::forward(const Input<T>& x, Trace<T>& trace) const {
     const auto& place = plan_->places[i];
     Pass<T>& pass = *passes.through[i];
     pass.in_steps = steps;
-    place.layer->forward(plan_->weights_of(place, this->parameters()), pass, {trace, place.tables});
+    place.layer->forward(plan_->weights_of(place, this->parameters()), pass, {trace.reader, place.tables});
     steps = pass.out_steps;
   }
   return passes.values.back()[0];
@@ -154,9 +157,20 @@ void Network<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& trace) const {
   }
 }
 
+template <class T>
+std::size_t Network<T>::outputs() const {
+  return plan_->places.back().layer->output().count();
+}
+
+template <class T>
+std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
+  return std::make_unique<NetworkBatch<T>>(*this, plan_->input, plan_->places, size);
+}
+
 void check_network(std::string_view text) {
   constexpr std::string_view prefix = "network:";
-  parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+  const auto parsed = parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+  require_one_output(parsed.layers.back()->output().count());
 }
 
 template class Network<float>;

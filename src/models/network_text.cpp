@@ -278,9 +278,11 @@ NetworkLayers<T> parse_network(std::string_view text) {
     check_size(items[i - 1], shape, layer->weights());
     network.layers.push_back(std::move(layer));
   }
-  if (shape != Shape::values(1) || network.layers.empty()) {
-    throw InvalidArgument(
-        fmt::format("the network gives {}, but must end with a single number: dense 1", shape.text()));
+  // Several numbers that no dense layer gives are more likely a forgotten one than outputs.
+  const bool ends = shape == Shape::values(1) || items.back().name() == "dense";
+  if (!ends || network.layers.empty()) {
+    throw InvalidArgument(fmt::format(
+        "the network gives {}, but must end with its outputs: dense 1, or dense with one unit for each", shape.text()));
   }
   return network;
 }

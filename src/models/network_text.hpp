@@ -19,7 +19,7 @@ struct NetworkLayers {
   std::vector<std::unique_ptr<Layer<T>>> layers;
 };
 
-// The layers of a text, each made for what the one before it gives, the last one giving a single number. Throws
+// The layers of a text, each made for what the one before it gives, the last one giving the outputs. Throws
 // InvalidArgument with the layer.
 template <class T>
 NetworkLayers<T> parse_network(std::string_view text);

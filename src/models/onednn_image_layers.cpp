@@ -298,8 +298,7 @@ class OnednnImageLayers final : public ImageGroup<float> {
     return pass;
   }
 
-  void forward(std::span<const float> w, Pass<float>& pass,
-               const RowAnnouncer<float>& /*about_to_read*/) const override {
+  void forward(std::span<const float> w, Pass<float>& pass, const RowAnnouncer& /*about_to_read*/) const override {
     const OpenMpThreads set(threads_);
     auto& run = static_cast<OnednnPass&>(pass).run;
     with_onednn([&] {

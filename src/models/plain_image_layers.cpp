@@ -152,7 +152,7 @@ class PlainImageLayers final : public ImageGroup<T> {
     return pass;
   }
 
-  void forward(std::span<const T> w, Pass<T>& pass, const RowAnnouncer<T>& /*about_to_read*/) const override {
+  void forward(std::span<const T> w, Pass<T>& pass, const RowAnnouncer& /*about_to_read*/) const override {
     auto& own = static_cast<PlainPass<T>&>(pass);
     for (std::size_t k = 0; k < this->stages().size(); ++k) forward_stage(k, w, own);
   }

@@ -2,6 +2,7 @@
 
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
+#include "models/dense_batch_pass.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,7 @@ class DenseLayer final : public Layer<T> {
     j.push_back(Outer<T>{.offset = offset, .u = pass.inputs, .v = {pass.out_delta, units_}, .active = {}});
   }
 
-  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer<T>& about_to_read) const override {
+  void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer& about_to_read) const override {
     auto& pass = static_cast<DensePass&>(any);
     const auto& kernel = kernels::table<T>();
     std::copy_n(pass.in, inputs_, pass.inputs.begin());
@@ -64,6 +65,10 @@ class DenseLayer final : public Layer<T> {
     kernels::table<T>().layer_backward(w.data(), pass.out_delta, rows, units_, pass.in_delta);
   }
 
+  std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& place) const override {
+    return std::make_unique<DenseBatchPass<T>>(place);
+  }
+
  private:
   struct DensePass final : Pass<T> {
     AlignedVector<T> inputs;
@@ -83,7 +88,7 @@ class ElementwiseLayer final : public Layer<T> {
   std::string text() const override { return function_ == Elementwise::relu ? "relu" : "tanh"; }
   Shape output() const override { return shape_; }
 
-  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer<T>& /*about_to_read*/) const override {
+  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer& /*about_to_read*/) const override {
     const std::size_t n = count(pass);
     pass.out_steps = pass.in_steps;
     if (function_ == Elementwise::relu) {
@@ -123,7 +128,7 @@ class FlattenLayer final : public Layer<T> {
   std::string text() const override { return "flatten"; }
   Shape output() const override { return Shape::values(count_); }
 
-  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer<T>& /*about_to_read*/) const override {
+  void forward(std::span<const T> /*w*/, Pass<T>& pass, const RowAnnouncer& /*about_to_read*/) const override {
     std::copy_n(pass.in, count_, pass.out);
   }
   void backward(std::span<const T> /*w*/, Pass<T>& pass) const override {
