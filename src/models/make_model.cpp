@@ -61,9 +61,8 @@ std::unique_ptr<Model<T>> make_model(std::string_view text, std::uint64_t seed) 
   }
   if (spec.name() == "mlp") {
     auto widths = parse_widths(spec);
-    const MlpOptions options{.activation = parse_activation(spec),
-                             .seed = seed,
-                             .outputs = spec.count("outputs", 1, 1, most_parameters)};
+    const MlpOptions options{
+        .activation = parse_activation(spec), .seed = seed, .outputs = spec.count("outputs", 1, 1, most_parameters)};
     spec.finish();
     return std::make_unique<Mlp<T>>(std::move(widths), options);
   }
