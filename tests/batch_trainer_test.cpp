@@ -472,17 +472,27 @@ TEST(BatchTrainer, SeveralOutputsAreFittedWithLittleDampingToo) {
   }
 }
 
+// Some samples in single precision whose targets a linear model could learn.
+struct FloatSamples {
+  std::vector<std::vector<float>> values;
+  std::vector<Sample<float>> all;
+
+  FloatSamples(Stream& stream, std::size_t count) : values(count), all(count) {
+    for (std::size_t s = 0; s < count; ++s) {
+      values[s] = normal_vector<float>(stream, 4);
+      all[s] = {{values[s]}, values[s][0] - 2 * values[s][3] + 0.1 * stream.normal()};
+    }
+  }
+};
+
 // In single precision the Gram matrix of more samples than weights is definite to rounding only.
 TEST(BatchTrainer, FloatIsRefusedWhatItCannotResolve) {
   Stream stream(18, "float");
   for (const double lambda : {0.0, 1e-12}) {
     Linear<float> model(4);
-    std::vector<std::vector<float>> values;
-    std::vector<Sample<float>> samples;
-    for (int s = 0; s < 32; ++s) values.push_back(normal_vector<float>(stream, 4));
-    for (const auto& x : values) samples.push_back({{x}, stream.normal()});
+    const FloatSamples samples(stream, 32);
     BatchTrainer<float> trainer(model, {.batch = {.size = 32, .mode = BatchMode::exact, .lambda = lambda}});
-    EXPECT_THROW(trainer.step(samples), SingularSystem);
+    EXPECT_THROW(trainer.step(samples.all), SingularSystem);
     EXPECT_EQ(model.parameters()[0], 0);
     EXPECT_EQ(trainer.status(), StepStatus::learned);
   }
@@ -494,11 +504,8 @@ TEST(BatchTrainer, AnAdaptiveLambdaStaysAboveTheRoundingOfFloat) {
   BatchTrainer<float> trainer(model, {.schedule = Schedule::constant(0.1),
                                       .batch = {.size = 64, .mode = BatchMode::exact, .lambda = 1, .adaptive = true}});
   for (int step = 0; step < 200; ++step) {
-    std::vector<std::vector<float>> values;
-    std::vector<Sample<float>> samples;
-    for (int s = 0; s < 64; ++s) values.push_back(normal_vector<float>(stream, 4));
-    for (const auto& x : values) samples.push_back({{x}, x[0] - 2 * x[3] + 0.1 * stream.normal()});
-    ASSERT_EQ(trainer.step(samples).status, StepStatus::learned) << step;
+    const FloatSamples samples(stream, 64);
+    ASSERT_EQ(trainer.step(samples.all).status, StepStatus::learned) << step;
   }
   EXPECT_NEAR(model.parameters()[0], 1, 0.1);
   EXPECT_NEAR(model.parameters()[3], -2, 0.1);
