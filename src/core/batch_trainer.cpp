@@ -483,12 +483,8 @@ void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
 template <class T>
 void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
-  checkpoint.set("steps", steps_);
-  checkpoint.set("status", static_cast<std::uint64_t>(status_));
+  save_state(model_, *updater_, metric_.get(), steps_, status_, checkpoint);
   checkpoint.set("lambda-now", std::span<const double>(&lambda_, 1));
-  checkpoint.set("weights", std::span<const T>(model_.parameters()));
-  updater_->save(checkpoint);
-  if (metric_) metric_->save(checkpoint);
 }
 
 template <class T>
@@ -496,25 +492,10 @@ void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
   Checkpoint own;
   describe(own);
   check_same_run(own, checkpoint);
-  // Everything is read before anything is changed.
-  const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
-  const StepStatus status = saved_status(checkpoint);
   const double lambda = checkpoint.array<double>("lambda-now", 1)[0];
   if (!(lambda >= 0) || !std::isfinite(lambda)) throw FileError(fmt::format("the checkpoint has lambda {}", lambda));
-  const std::uint64_t steps = checkpoint.number("steps");
-  auto updater = std::make_unique<Updater<T>>(*updater_);
-  updater->restore(checkpoint);
-  std::unique_ptr<Metric<T>> metric;
-  if (metric_) {
-    metric = std::make_unique<Metric<T>>(*metric_);
-    metric->restore(checkpoint);
-  }
-  std::ranges::copy(weights, model_.parameters().begin());
-  updater_ = std::move(updater);
-  metric_ = std::move(metric);
+  restore_state(checkpoint, model_, updater_, metric_, steps_, status_);
   lambda_ = lambda;
-  steps_ = steps;
-  status_ = status;
 }
 
 template class BatchTrainer<float>;

@@ -6,6 +6,7 @@
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,8 @@ void check_same_run(const Checkpoint& own, const Checkpoint& checkpoint) {
   if (!differences.empty()) throw FileError("the checkpoint belongs to another run: " + list_faults(differences));
 }
 
+namespace {
+
 StepStatus saved_status(const Checkpoint& checkpoint) {
   const std::uint64_t status = checkpoint.number("status");
   const bool passing = status == static_cast<std::uint64_t>(StepStatus::zero_weight);
@@ -44,6 +47,38 @@ StepStatus saved_status(const Checkpoint& checkpoint) {
     throw FileError(fmt::format("the checkpoint has an unknown status {}", status));
   }
   return static_cast<StepStatus>(status);
+}
+
+}  // namespace
+
+template <class T>
+void save_state(const Model<T>& model, const Updater<T>& updater, const Metric<T>* metric, std::uint64_t steps,
+                StepStatus status, Checkpoint& checkpoint) {
+  checkpoint.set("steps", steps);
+  checkpoint.set("status", static_cast<std::uint64_t>(status));
+  checkpoint.set("weights", std::span<const T>(model.parameters()));
+  updater.save(checkpoint);
+  if (metric != nullptr) metric->save(checkpoint);
+}
+
+template <class T>
+void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
+                   std::unique_ptr<Metric<T>>& metric, std::uint64_t& steps, StepStatus& status) {
+  const auto& weights = checkpoint.array<T>("weights", model.parameters().size());
+  const StepStatus saved = saved_status(checkpoint);
+  const std::uint64_t taken = checkpoint.number("steps");
+  auto new_updater = std::make_unique<Updater<T>>(*updater);
+  new_updater->restore(checkpoint);
+  std::unique_ptr<Metric<T>> new_metric;
+  if (metric) {
+    new_metric = std::make_unique<Metric<T>>(*metric);
+    new_metric->restore(checkpoint);
+  }
+  std::ranges::copy(weights, model.parameters().begin());
+  updater = std::move(new_updater);
+  metric = std::move(new_metric);
+  steps = taken;
+  status = saved;
 }
 
 template <class T>
@@ -60,6 +95,14 @@ std::unique_ptr<Model<T>> current_model(const Model<T>& model, const Updater<T>&
   return copy;
 }
 
+template void save_state(const Model<float>&, const Updater<float>&, const Metric<float>*, std::uint64_t, StepStatus,
+                         Checkpoint&);
+template void save_state(const Model<double>&, const Updater<double>&, const Metric<double>*, std::uint64_t, StepStatus,
+                         Checkpoint&);
+template void restore_state(const Checkpoint&, Model<float>&, std::unique_ptr<Updater<float>>&,
+                            std::unique_ptr<Metric<float>>&, std::uint64_t&, StepStatus&);
+template void restore_state(const Checkpoint&, Model<double>&, std::unique_ptr<Updater<double>>&,
+                            std::unique_ptr<Metric<double>>&, std::uint64_t&, StepStatus&);
 template void describe_run<float>(const RunDescription&, Checkpoint&);
 template void describe_run<double>(const RunDescription&, Checkpoint&);
 template std::unique_ptr<Model<float>> current_model(const Model<float>&, const Updater<float>&, std::uint64_t,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/metric.hpp"
 #include "core/updater.hpp"
 #include "ignd/trainer.hpp"
 
@@ -27,8 +28,13 @@ void describe_run(const RunDescription& run, Checkpoint& checkpoint);
 // Throws FileError, with every difference, unless the checkpoint has all texts of `own` as they are there.
 void check_same_run(const Checkpoint& own, const Checkpoint& checkpoint);
 
-// Throws FileError if there is none that a run can have.
-StepStatus saved_status(const Checkpoint& checkpoint);
+// What changes with every step. Restoring reads everything before it changes anything, and throws FileError.
+template <class T>
+void save_state(const Model<T>& model, const Updater<T>& updater, const Metric<T>* metric, std::uint64_t steps,
+                StepStatus status, Checkpoint& checkpoint);
+template <class T>
+void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
+                   std::unique_ptr<Metric<T>>& metric, std::uint64_t& steps, StepStatus& status);
 
 // A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument if there is none.
 template <class T>

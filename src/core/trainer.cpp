@@ -247,11 +247,7 @@ void Trainer<T>::describe(Checkpoint& checkpoint) const {
 template <class T>
 void Trainer<T>::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
-  checkpoint.set("steps", steps_);
-  checkpoint.set("status", static_cast<std::uint64_t>(status_));
-  checkpoint.set("weights", std::span<const T>(model_.parameters()));
-  updater_->save(checkpoint);
-  if (metric_) metric_->save(checkpoint);
+  save_state(model_, *updater_, metric_.get(), steps_, status_, checkpoint);
 }
 
 template <class T>
@@ -260,22 +256,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   describe(own);
   check_same_run(own, checkpoint);
   if (checkpoint.has("batch")) throw FileError("the checkpoint belongs to another run: one in batches");
-  // Everything is read before anything is changed.
-  const auto& weights = checkpoint.array<T>("weights", model_.parameters().size());
-  const StepStatus status = saved_status(checkpoint);
-  const std::uint64_t steps = checkpoint.number("steps");
-  auto updater = std::make_unique<Updater<T>>(*updater_);
-  updater->restore(checkpoint);
-  std::unique_ptr<Metric<T>> metric;
-  if (metric_) {
-    metric = std::make_unique<Metric<T>>(*metric_);
-    metric->restore(checkpoint);
-  }
-  std::ranges::copy(weights, model_.parameters().begin());
-  updater_ = std::move(updater);
-  metric_ = std::move(metric);
-  steps_ = steps;
-  status_ = status;
+  restore_state(checkpoint, model_, updater_, metric_, steps_, status_);
 }
 
 template class Trainer<float>;
