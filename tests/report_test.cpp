@@ -154,7 +154,7 @@ TEST(Report, ThePageSaysWhatTheResultsSay) {
                                   std::string("geometric means over the seeds"),
                                   std::string("5e-15"),
                                   std::string("0.0001 (chosen)"),
-                                  std::string("The first or the last rate of the search"),
+                                  std::string("IGNDQ: rate 1, of 0.001 to 1; a better one may lie beyond"),
                                   std::string("seed 5 diverged at 60"),
                                   std::string("QL: no mean, since 2 of 20 runs have no score. The other 18: "),
                                   std::string("Some runs end before others"),
@@ -284,7 +284,7 @@ TEST(Report, TablesInMarkdownAndLatex) {
   MethodResults sgd = method_with("SGD", {scored_run(0.2), scored_run(0.3)});
   sgd.paper_mean = 0.267;
   sgd.paper_std = 0.012;
-  sgd.at_edge = true;
+  sgd.edges = {"rate 0.1, of 0.001 to 0.1"};
   const MethodResults ignd = method_with("IGND", {scored_run(0.1), scored_run(0.2)});
   experiment.panels = {{"housing", "Housing", "", {sgd, ignd}}};
   experiment.comparisons = {{"IGND", "SGD"}};

@@ -7,6 +7,7 @@
 #include "sweep/store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -181,7 +182,7 @@ TEST(Plan, ChoosesTheBestMean) {
   fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.3, 0.7}});
   const auto results = collect_results(experiment, store);
   EXPECT_EQ(searched(results).rate, 0.5);
-  EXPECT_FALSE(searched(results).at_edge);
+  EXPECT_TRUE(searched(results).edges.empty());
   ASSERT_EQ(searched(results).search.size(), 3U);
   EXPECT_DOUBLE_EQ(searched(results).search[1].mean.value(), 0.55);
   EXPECT_TRUE(results.warnings.empty());
@@ -194,7 +195,7 @@ TEST(Plan, WarnsOfAChoiceAtTheEdge) {
   fake_search(store, experiment, {{0.1, 0.2}, {0.5, 0.6}, {0.8, 0.7}});
   const auto results = collect_results(experiment, store);
   EXPECT_EQ(searched(results).rate, 1);
-  EXPECT_TRUE(searched(results).at_edge);
+  EXPECT_EQ(searched(results).edges, std::vector<std::string>{"rate 1, of 1e-08 to 1"});
   ASSERT_EQ(results.warnings.size(), 1U);
   EXPECT_NE(results.warnings[0].find("at the edge"), std::string::npos);
 }
@@ -438,7 +439,8 @@ TEST(Rungs, LeaveWhatAnIndependentComputationLeaves) {
       EXPECT_EQ(method.rate, want.left.at(0));
       runs += experiment.seeds;
       const auto& rates = experiment.search.rates;
-      EXPECT_EQ(method.at_edge, rates.size() > 1 && (method.rate == rates.front() || method.rate == rates.back()));
+      EXPECT_EQ(!method.edges.empty(),
+                rates.size() > 1 && (method.rate == rates.front() || method.rate == rates.back()));
     }
     EXPECT_EQ(made.size(), runs);
     EXPECT_EQ(results.planned, runs);
@@ -448,7 +450,9 @@ TEST(Rungs, LeaveWhatAnIndependentComputationLeaves) {
 
 TEST(Variants, AreSearchedForWithTheRate) {
   const ScratchFolder scratch;
-  for (const bool rate_given : {false, true}) {
+  for (int i = 0; i < 6; ++i) {
+    const bool rate_given = i % 2 == 1;
+    const double best = std::array{0.5, 0.75, 0.9}[static_cast<std::size_t>(i) / 2];
     const Experiment experiment = parse_experiment(fmt::format(R"(
 title = "T"
 question = "Q"
@@ -472,7 +476,7 @@ vary = {{ gamma = [0.5, 0.75, 0.9] }}
                                                                rate_given ? "rate = 2" : ""),
                                                    "test", {});
     const Method& method = experiment.panels[0].methods[0];
-    Store store(scratch / (rate_given ? "given" : "searched"), Store::Access::write);
+    Store store(scratch / std::to_string(i).c_str(), Store::Access::write);
     const std::size_t tried = rate_given ? 3 : 6;
     EXPECT_EQ(count_runs(experiment), tried + 3);
     double score = 0;
@@ -480,21 +484,25 @@ vary = {{ gamma = [0.5, 0.75, 0.9] }}
       for (const double rate : rate_given ? std::vector<double>{2} : std::vector<double>{1, 2}) {
         RunResult result;
         score += 1;
-        result.score = variant.setting == "gamma 0.75" && rate == 2 ? 100 : score;
+        result.score = variant.settings.number("gamma") == best && rate == 2 ? 100 : score;
         store.add(search_runs(experiment, variant, rate).at(0), {result, 0, "1", "h"});
       }
     }
     const auto results = collect_results(experiment, store);
     const MethodResults& found = results.panels[0].methods[0];
     EXPECT_EQ(found.rate, 2);
-    EXPECT_EQ(found.setting, "gamma 0.75");
-    EXPECT_EQ(found.at_edge, !rate_given);
+    EXPECT_EQ(found.setting, fmt::format("gamma {}", best));
+    std::vector<std::string> edges;
+    if (!rate_given) edges.emplace_back("rate 2, of 1 to 2");
+    if (best != 0.75) edges.push_back(fmt::format("gamma {}, of 0.5 to 0.9", best));
+    EXPECT_EQ(found.edges, edges);
+    EXPECT_EQ(results.warnings.size(), edges.size());
     EXPECT_EQ(found.search.size(), tried);
     EXPECT_EQ(std::ranges::count_if(found.search, [&](const RateResult& rate) { return is_chosen(found, rate); }), 1);
     std::size_t reported = 0;
     for (const RunConfig& config : runs_so_far(experiment, store)) {
       if (config.seed > most_seeds) continue;
-      EXPECT_EQ(config.settings.number("gamma"), 0.75);
+      EXPECT_EQ(config.settings.number("gamma"), best);
       ++reported;
     }
     EXPECT_EQ(reported, 3U);
@@ -531,7 +539,7 @@ TEST(Rungs, ComeOneAfterTheOther) {
   }
   const auto results = collect_results(experiment, store);
   EXPECT_EQ(searched(results).rate, 3);
-  EXPECT_FALSE(searched(results).at_edge);
+  EXPECT_TRUE(searched(results).edges.empty());
   EXPECT_EQ(searched(results).search[1].mean, 2);
   EXPECT_EQ(searched(results).search[1].rung, 1U);
   EXPECT_EQ(searched(results).search[3].mean, 8);

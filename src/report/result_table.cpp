@@ -25,7 +25,8 @@ bool has_paper_column(const ExperimentResults& experiment) {
 std::string rate_cell(const MethodResults& method) {
   if (!takes_rate(method)) return "";
   if (!method.rate) return std::string(not_available);
-  return rate_text(*method.rate) + (method.at_edge ? " †" : "") + (method.setting.empty() ? "" : ", " + method.setting);
+  return rate_text(*method.rate) + (method.setting.empty() ? "" : ", " + method.setting) +
+         (method.edges.empty() ? "" : " †");
 }
 
 std::string geometric_cell(const Spread& logarithms) {
@@ -190,8 +191,10 @@ ResultTable result_table(const ExperimentResults& experiment, const PanelResults
     add_notes(table, method, scores);
   }
   mark_best(table, means, experiment.metric.higher_is_better);
-  if (std::ranges::any_of(panel.methods, &MethodResults::at_edge)) {
-    table.notes.emplace_back("† The first or the last rate of the search: a better one may lie beyond.");
+  for (const MethodResults& method : panel.methods) {
+    for (const std::string& edge : method.edges) {
+      table.notes.push_back(fmt::format("† {}: {}; a better one may lie beyond.", method.name, edge));
+    }
   }
   return table;
 }

@@ -33,7 +33,7 @@ struct MethodResults {
   std::optional<double> rate;      // given, or chosen; none: not chosen yet, or no rate finished
   std::string setting;             // what else was chosen; empty: nothing
   std::vector<RateResult> search;  // ascending rates, setting by setting; empty where the rate was given
-  bool at_edge = false;            // the chosen rate is the first or the last of the search
+  std::vector<std::string> edges;  // what was chosen at the edge of the search, such as "rate 1, of 0.001 to 1"
   std::uint64_t planned = 0;       // seeds
   std::vector<SeedResult> runs;    // those done, by seed
   std::optional<double> paper_mean, paper_std;

@@ -4,10 +4,13 @@
 #include "sweep/store.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <span>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -92,7 +95,7 @@ struct SearchSoFar {
   std::optional<Candidate> chosen;
 };
 
-// At most `count` of them, of equal ones the smallest; those without a mean never.
+// At most `count` of them, of equal ones the first; those without a mean never.
 std::vector<std::size_t> best_of(const Experiment& experiment, const std::vector<RateResult>& rates,
                                  std::vector<std::size_t> candidates, std::uint64_t count) {
   std::erase_if(candidates, [&](std::size_t k) { return !rates[k].mean; });
@@ -139,6 +142,39 @@ SearchSoFar search_so_far(const Experiment& experiment, const Method& method, co
   return search;
 }
 
+// That a whole text is, if it is one.
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+// "NAME CHOSEN, of FIRST to LAST" where the chosen one of several is the smallest or the largest; else "".
+std::string edge_of(std::string_view name, double chosen, const std::set<double>& tried) {
+  if (tried.size() < 2 || (chosen != *tried.begin() && chosen != *tried.rbegin())) return "";
+  return fmt::format("{} {}, of {} to {}", name, format_number(chosen), format_number(*tried.begin()),
+                     format_number(*tried.rbegin()));
+}
+
+// What was chosen among numbers and may be better beyond them. Of two values of a setting each is at an edge: such a
+// list is a question of which, not of how much.
+std::vector<std::string> edges_of(const Experiment& experiment, const Method& method, const Candidate& chosen) {
+  std::vector<std::string> edges;
+  const auto& rates = experiment.search.rates;
+  if (!method.rate) edges.push_back(edge_of("rate", chosen.rate, {rates.begin(), rates.end()}));
+  for (const auto& [key, value] : chosen.variant->settings.values()) {
+    std::set<double> tried;
+    for (const Method& variant : method.variants) {
+      if (const auto number = number_in(variant.settings.word(key))) tried.insert(*number);
+    }
+    const auto number = number_in(value);
+    if (number && tried.size() > 2) edges.push_back(edge_of(key, *number, tried));
+  }
+  std::erase(edges, "");
+  return edges;
+}
+
 // The variant that is reported, its rate with it; none where nothing is chosen.
 const Method* choose(const Experiment& experiment, const Method& method, const Store& store, MethodResults& results) {
   if (!is_searched(method)) {
@@ -150,8 +186,7 @@ const Method* choose(const Experiment& experiment, const Method& method, const S
   if (!search.chosen) return nullptr;
   results.rate = search.chosen->rate;
   results.setting = search.chosen->variant->setting;
-  const auto& rates = experiment.search.rates;
-  results.at_edge = !method.rate && rates.size() > 1 && (results.rate == rates.front() || results.rate == rates.back());
+  results.edges = edges_of(experiment, method, *search.chosen);
   return search.chosen->variant;
 }
 
@@ -176,7 +211,7 @@ MethodResults collect_method(const Experiment& experiment, const Method& method,
   return results;
 }
 
-void add_warnings(const Experiment& experiment, ExperimentResults& results) {
+void add_warnings(ExperimentResults& results) {
   if (results.versions.size() > 1) {
     results.warnings.push_back(
         fmt::format("the runs were made with several versions of the program: {}", join(results.versions, ", ")));
@@ -188,12 +223,11 @@ void add_warnings(const Experiment& experiment, ExperimentResults& results) {
   }
   for (const PanelResults& panel : results.panels) {
     for (const MethodResults& method : panel.methods) {
-      if (method.at_edge) {
-        results.warnings.push_back(fmt::format("{}: the rate {} of {} is at the edge of those tried, {} to {}",
-                                               panel.title, format_number(*method.rate), method.name,
-                                               format_number(experiment.search.rates.front()),
-                                               format_number(experiment.search.rates.back())));
-      } else if (!method.rate && is_complete(method.search)) {
+      for (const std::string& edge : method.edges) {
+        results.warnings.push_back(
+            fmt::format("{}: {} is at the edge of what was tried: {}", panel.title, method.name, edge));
+      }
+      if (!method.rate && is_complete(method.search)) {
         results.warnings.push_back(
             fmt::format("{}: {} failed at every rate tried; none is chosen", panel.title, method.name));
       }
@@ -285,7 +319,7 @@ ExperimentResults collect_results(const Experiment& experiment, const Store& sto
   }
   results.versions.assign(versions.begin(), versions.end());
   results.hosts.assign(hosts.begin(), hosts.end());
-  add_warnings(experiment, results);
+  add_warnings(results);
   return results;
 }
 
