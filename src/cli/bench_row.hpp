@@ -49,6 +49,7 @@ struct Row {
   std::function<Measured()> start;  // takes the memory, once the row is wanted
   unsigned threads = 1;
   Measured measured = {};
+  double megabytes = 0;  // of the heap, with the samples
 
   std::string label() const { return model + " " + optimizer + " " + precision; }
 };
