@@ -22,17 +22,21 @@ namespace {
 
 std::atomic<std::size_t> allocations{0};
 std::atomic<std::size_t> allocations_of_onednn{0};
+std::atomic<std::size_t> bytes{0};
 thread_local bool in_onednn = false;
 
-void count() noexcept { ++(in_onednn ? allocations_of_onednn : allocations); }
+void count(std::size_t size) noexcept {
+  ++(in_onednn ? allocations_of_onednn : allocations);
+  bytes += size;
+}
 
 void* counted(std::size_t size) noexcept {
-  count();
+  count(size);
   return std::malloc(size == 0 ? 1 : size);
 }
 
 void* counted(std::size_t size, std::align_val_t alignment) noexcept {
-  count();
+  count(size);
   const auto unit = static_cast<std::size_t>(alignment);
   return std::aligned_alloc(unit, (size / unit + 1) * unit);
 }
@@ -305,6 +309,18 @@ TEST(AllocationCounter, SeesWhatTheLibraryAllocates) {
   Trace<float> trace(*sparse);
   EXPECT_GE(allocations_of([&] { sparse->predict(data.x(0), trace); }), 1U);
   EXPECT_GE(allocations_of([&] { model->predict(Input<float>{Data<float>(false).values[0]}); }), 1U);
+}
+
+// The Hessians of one batch alone would take 128 MB.
+TEST(BatchMemory, GradientsOfManyClassesTakeNoSystems) {
+  Mlp<float> model({4, 8}, {.outputs = 1000});
+  const BatchTrainerOptions options{
+      .loss = make_vector_loss("softmax"), .optimizer = find_optimizer("adam"), .batch = {.size = 16}};
+  const std::size_t before = bytes;
+  BatchTrainer<float> trainer(model, options);
+  const std::vector<float> x(4, 1.0F);
+  trainer.step(std::vector<Sample<float>>(16, {{x}, 999}));
+  EXPECT_LT(bytes - before, 2'000'000U);
 }
 
 TEST(ControlAllocation, AnUpdateOfAPolicyTakesNoMemory) {

@@ -763,8 +763,8 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
   EXPECT_EQ(fault({.loss = make_vector_loss("softmax")}),
             "the softmax loss needs a model with an output for each class, two at least");
   EXPECT_EQ(fault({.batch = {.size = 10000, .mode = exact, .memory = 1000000}}),
-            "the system of an exact step has 10000 x 1 = 10000 rows and takes 3.2e+03 MB, more than the 1 MB allowed; "
-            "use smaller batches");
+            "exact steps of 10000 samples with 1 output take 3.2e+03 MB, more than the 1 MB allowed; use smaller "
+            "batches");
   EXPECT_EQ(fault({.batch = {.size = std::size_t{1} << 62}}),
             "there is no memory for a batch of 4611686018427387904 samples");
   EXPECT_EQ(fault({.loss = nullptr}), "there is no loss");
@@ -775,6 +775,12 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
             "the network has 3 outputs; only batches read and train it");
   EXPECT_EQ(testing::message_of([&] { BatchTrainer<double> trainer(several, {.loss = make_vector_loss("logistic")}); }),
             "the loss 'logistic' is one of a single output, but the model has 3");
+  BatchTrainerOptions softmax{.loss = make_vector_loss("softmax"), .batch = {.size = 1000, .memory = 1000}};
+  EXPECT_EQ(testing::message_of([&] { BatchTrainer<double> trainer(several, softmax); }),
+            "average steps of 1000 samples with 3 outputs take 0.144 MB, more than the 0.001 MB allowed; use smaller "
+            "batches");
+  softmax.optimizer = find_optimizer("sgd");
+  EXPECT_NO_THROW(BatchTrainer<double>(several, softmax)) << "gradients solve no systems";
 }
 
 TEST(BatchTrainer, BadBatchesChangeNothing) {

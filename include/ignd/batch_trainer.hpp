@@ -15,6 +15,7 @@ namespace ignd {
 
 class Checkpoint;
 class DampedSystem;
+enum class BatchSystems;
 template <class T>
 class BatchAlgebra;
 
@@ -32,7 +33,7 @@ struct BatchOptions {
   // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c.
   double lambda = 1;
   bool adaptive = false;                          // lambda follows the gain ratio; with plain steps
-  std::uint64_t memory = std::uint64_t{1} << 32;  // bytes that the system of an exact step may take
+  std::uint64_t memory = std::uint64_t{1} << 32;  // bytes that the systems which steps solve may take
 };
 
 struct BatchTrainerOptions {
@@ -92,6 +93,8 @@ class BatchTrainer {
   struct Room;
 
   std::vector<std::string> faults() const;
+  std::vector<std::string> rule_faults() const;
+  BatchSystems systems() const;
   void check(std::span<const Sample<T>> samples, std::span<const double> targets) const;
   void gather(std::span<const Sample<T>> samples, std::span<const double> targets);
   StepStatus forward_and_descend(BatchStepInfo& info);

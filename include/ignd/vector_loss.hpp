@@ -19,7 +19,8 @@ class VectorLoss {
   // How many numbers the target of a sample has, for so many outputs. Throws InvalidArgument if it cannot have these.
   virtual std::size_t targets(std::size_t outputs) const = 0;
 
-  // The value; the gradient in f goes to d1 and the Hessian, C x C and positive semidefinite, to d2.
+  // The value; the gradient in f goes to d1 and the Hessian, C x C and positive semidefinite, to d2 unless that is
+  // empty.
   virtual double at(std::span<const double> y, std::span<const double> f, std::span<double> d1,
                     std::span<double> d2) const = 0;
 

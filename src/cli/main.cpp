@@ -179,7 +179,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--lambda", options.lambda, "Damping of exact steps")->capture_default_str()->group(batches);
   command->add_flag("--adaptive-lambda", options.adaptive_lambda, "Let lambda follow how well steps keep their promise")
       ->group(batches);
-  command->add_option("--memory", options.memory, "Megabytes that the system of an exact step may take")
+  command->add_option("--memory", options.memory, "Megabytes that the systems which steps solve may take")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->group(batches);

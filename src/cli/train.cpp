@@ -61,8 +61,7 @@ std::optional<BatchOptions> chosen_batch(const TrainOptions& options) {
   }
   const BatchMode mode = options.batch_mode == "exact" ? BatchMode::exact : BatchMode::average;
   if (mode == BatchMode::average) {
-    refuse_options(options, {"--lambda", "--adaptive-lambda", "--memory"},
-                   " can only be given with --batch-mode exact");
+    refuse_options(options, {"--lambda", "--adaptive-lambda"}, " can only be given with --batch-mode exact");
   }
   return BatchOptions{.size = options.batch,
                       .mode = mode,

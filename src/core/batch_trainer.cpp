@@ -2,6 +2,7 @@
 
 #include "core/batch_algebra.hpp"
 #include "core/damped_system.hpp"
+#include "core/faults.hpp"
 #include "core/importance.hpp"
 #include "core/metric.hpp"
 #include "core/saved_run.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -21,6 +23,14 @@
 #include <fmt/format.h>
 
 namespace ignd {
+
+// What a step solves systems of.
+enum class BatchSystems {
+  none,        // one output, whose system is a number; or gradients
+  of_samples,  // of each sample, as many rows as there are outputs
+  of_batch     // all samples' rows together
+};
+
 namespace {
 
 bool all_finite(std::span<const double> numbers) {
@@ -43,12 +53,20 @@ std::size_t metric_inputs(const BatchSensitivity<T>& j, std::span<const RowTable
   return blocks == 1 ? inputs : 0;
 }
 
-// What the Gram matrix, the system and the factors of a block's Gram matrix take.
-double system_bytes(std::size_t samples, std::size_t outputs, std::size_t number) {
-  const double rows = static_cast<double>(samples) * static_cast<double>(outputs);
+// What the Gram matrices, the Hessians and the solver take, in bytes.
+double bytes_of(BatchSystems systems, std::size_t samples, std::size_t outputs, std::size_t number) {
+  const auto b = static_cast<double>(samples), c = static_cast<double>(outputs), rows = b * c;
   const double matrices = outputs == 1 ? 2 : 3;
-  return rows * rows * (matrices * sizeof(double) + static_cast<double>(number)) +
-         static_cast<double>(samples) * static_cast<double>(samples) * static_cast<double>(number);
+  switch (systems) {
+    case BatchSystems::none:
+      return 0;
+    case BatchSystems::of_samples:
+      return (2 * rows * c + (matrices + 2) * c * c) * sizeof(double);
+    case BatchSystems::of_batch:
+      return (matrices * rows * rows + 3 * rows * c) * sizeof(double) +
+             (rows * rows + b * b) * static_cast<double>(number);
+  }
+  return 0;
 }
 
 // Of lambda, when the model of the loss was too good or too bad (Levenberg and Marquardt's idea in Martens's form).
@@ -69,21 +87,21 @@ std::string to_string(const BatchStepInfo& info) {
 // Everything a step writes to, made once.
 template <class T>
 struct BatchTrainer<T>::Room {
-  Room(const Model<T>& model, const BatchOptions& options, std::size_t targets, bool exact)
+  Room(const Model<T>& model, const BatchOptions& options, std::size_t targets, BatchSystems systems)
       : outputs(model.outputs()),
         targets_each(targets),
         batch(model.make_batch(options.size)),
-        algebra(options.size, outputs, exact),
-        system(exact ? options.size * outputs : outputs, outputs, std::numeric_limits<T>::epsilon()),
+        algebra(options.size, outputs, systems == BatchSystems::of_batch),
+        system(rows_of(systems, options.size), outputs, std::numeric_limits<T>::epsilon()),
         x(options.size),
         weight(options.size),
         y(options.size * targets),
         f(options.size * outputs),
         d1(f.size()),
-        d2(f.size() * outputs),
+        d2(outputs == 1 || systems != BatchSystems::none ? f.size() * outputs : 0),
         change(f.size()),
         z(f.size()),
-        of_samples(f.size() * outputs),
+        of_samples(systems == BatchSystems::of_batch ? 0 : d2.size()),
         factors(f.size()),
         z_cast(f.size()),
         value(options.size) {}
@@ -101,6 +119,9 @@ struct BatchTrainer<T>::Room {
   std::vector<T> factors, z_cast;
   std::vector<double> value;
 
+  std::size_t rows_of(BatchSystems systems, std::size_t size) const {
+    return systems == BatchSystems::none ? 0 : systems == BatchSystems::of_samples ? outputs : size * outputs;
+  }
   std::size_t rows() const { return samples * outputs; }
   std::span<const double> target(std::size_t s) const { return std::span(y).subspan(s * targets_each, targets_each); }
 };
@@ -109,52 +130,25 @@ template <class T>
 BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
     : model_(model), options_(std::move(options)), lambda_(options_.batch.lambda) {
   std::vector<std::string> found = faults();
-  const auto keep_fault = [&](const auto& make) {
-    try {
-      make();
-    } catch (const InvalidArgument& fault) {
-      found.emplace_back(fault.what());
-    }
-  };
-  std::size_t targets_each = 1;
-  std::shared_ptr<const Transform<T>> transform;
-  keep_fault([&] { rule_ = make_step_rule(options_.optimizer.rule); });
-  keep_fault([&] { transform = make_transform<T>(options_.optimizer.transform); });
-  if (options_.loss != nullptr) keep_fault([&] { targets_each = options_.loss->targets(model.outputs()); });
-  const bool exact = options_.batch.mode == BatchMode::exact;
-  const bool several = model.outputs() > 1;
-  is_gradient_ = rule_ != nullptr && rule_->spec() == "gradient";
-  if (rule_ != nullptr) {
-    const bool gauss_newton = rule_->damping().has_value();
-    if (exact && !gauss_newton) {
-      found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
-    }
-    if (several && !gauss_newton && !is_gradient_) {
-      found.push_back(
-          fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
-    }
-    if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
-      found.push_back(fmt::format("l2 with {} steps of the rule '{}'{}", to_string(options_.batch.mode), rule_->spec(),
-                                  several ? " and several outputs" : ""));
-    }
-  }
-  if (options_.batch.adaptive && options_.optimizer.transform != "plain") {
-    found.push_back(
-        fmt::format("an adaptive lambda needs plain steps, not the transform '{}'", options_.optimizer.transform));
-  }
+  const auto collect = [&](const auto& make) { return collect_fault(found, make); };
+  const std::size_t targets =
+      options_.loss == nullptr ? 0 : collect([&] { return options_.loss->targets(model.outputs()); });
+  const auto transform = collect([&] { return make_transform<T>(options_.optimizer.transform); });
   const typename Updater<T>::Options update{.transform = transform,
                                             .schedule = options_.schedule,
                                             .tables = model.row_tables(),
                                             .l2 = options_.l2,
                                             .average_from = options_.average_from,
                                             .whole_layers = true};
-  if (transform != nullptr) {
-    for (auto& fault : Updater<T>::faults(update)) found.push_back(std::move(fault));
-  }
+  rule_ = collect([&] { return make_step_rule(options_.optimizer.rule); });
+  if (rule_ != nullptr) std::ranges::move(rule_faults(), std::back_inserter(found));
+  if (transform != nullptr) std::ranges::move(Updater<T>::faults(update), std::back_inserter(found));
   if (!found.empty()) throw InvalidArgument(list_faults(found));
 
+  is_gradient_ = rule_->spec() == "gradient";
   try {
-    room_ = std::make_unique<Room>(model, options_.batch, targets_each, exact);
+    room_ = std::make_unique<Room>(model, options_.batch, targets, systems());
+    sensitivities();  // which take their memory when they are first asked for
   } catch (const std::bad_alloc&) {
     throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
   } catch (const std::length_error&) {
@@ -162,7 +156,7 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
   }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.metric == MetricKind::identity) return;
-  const std::size_t inputs = metric_inputs(room_->batch->sensitivities(), std::span(update.tables));
+  const std::size_t inputs = metric_inputs(sensitivities(), std::span(update.tables));
   if (inputs == 0) {
     throw InvalidArgument(fmt::format(
         "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
@@ -196,13 +190,43 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
   if (options_.metric == MetricKind::fading_second_moment) {
     found.emplace_back("the fading metric is one of single samples; use second_moment");
   }
-  const double needed = exact ? system_bytes(batch.size, model_.outputs(), sizeof(T)) : 0;
+  if (batch.adaptive && options_.optimizer.transform != "plain") {
+    found.push_back(
+        fmt::format("an adaptive lambda needs plain steps, not the transform '{}'", options_.optimizer.transform));
+  }
+  return found;
+}
+
+template <class T>
+BatchSystems BatchTrainer<T>::systems() const {
+  if (options_.batch.mode == BatchMode::exact) return BatchSystems::of_batch;
+  return model_.outputs() > 1 && rule_->damping() ? BatchSystems::of_samples : BatchSystems::none;
+}
+
+// Of the rule together with what it would have to do.
+template <class T>
+std::vector<std::string> BatchTrainer<T>::rule_faults() const {
+  std::vector<std::string> found;
+  const BatchOptions& batch = options_.batch;
+  const bool exact = batch.mode == BatchMode::exact, several = model_.outputs() > 1;
+  const bool gauss_newton = rule_->damping().has_value();
+  if (exact && !gauss_newton) {
+    found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
+  }
+  if (several && !gauss_newton && rule_->spec() != "gradient") {
+    found.push_back(
+        fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
+  }
+  if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
+    found.push_back(fmt::format("l2 with {} steps of the rule '{}'{}", to_string(batch.mode), rule_->spec(),
+                                several ? " and several outputs" : ""));
+  }
+  const double needed = bytes_of(systems(), batch.size, model_.outputs(), sizeof(T));
   if (needed > static_cast<double>(batch.memory)) {
     found.push_back(fmt::format(
-        "the system of an exact step has {} x {} = {} rows and takes {:.3g} MB, more than the {:.3g} MB "
-        "allowed; use smaller batches",
-        batch.size, model_.outputs(), static_cast<double>(batch.size) * static_cast<double>(model_.outputs()),
-        needed / 1e6, static_cast<double>(batch.memory) / 1e6));
+        "{} steps of {} samples with {} output{} take {:.3g} MB, more than the {:.3g} MB allowed; use smaller batches",
+        to_string(batch.mode), batch.size, model_.outputs(), several ? "s" : "", needed / 1e6,
+        static_cast<double>(batch.memory) / 1e6));
   }
   return found;
 }
@@ -302,12 +326,12 @@ StepStatus BatchTrainer<T>::evaluate_loss(std::span<const T> outputs, BatchStepI
   std::copy(outputs.begin(), outputs.end(), room.f.begin());
   if (!all_finite(std::span(room.f).first(room.rows()))) return StepStatus::output_not_finite;
   for (std::size_t s = 0; s < room.samples; ++s) {
-    const auto d2 = std::span(room.d2).subspan(s * n * n, n * n);
+    const auto d2 = room.d2.empty() ? std::span<double>() : std::span(room.d2).subspan(s * n * n, n * n);
     room.value[s] = options_.loss->at(room.target(s), std::span(room.f).subspan(s * n, n),
                                       std::span(room.d1).subspan(s * n, n), d2);
     info.loss += room.weight[s] / room.all_weight * room.value[s];
-    for (std::size_t c = 0; c < n; ++c) {
-      if (d2[c * n + c] < 0 && rule_->damping()) {
+    for (std::size_t c = 0; c < n && rule_->damping(); ++c) {
+      if (d2[c * n + c] < 0) {
         throw NonConvexLoss(
             fmt::format("the loss '{}' has second derivative {} at output {}; Gauss-Newton needs a "
                         "loss that is convex in the outputs",
@@ -316,7 +340,7 @@ StepStatus BatchTrainer<T>::evaluate_loss(std::span<const T> outputs, BatchStepI
     }
   }
   const bool finite = std::isfinite(info.loss) && all_finite(std::span(room.d1).first(room.rows())) &&
-                      all_finite(std::span(room.d2).first(room.rows() * n));
+                      all_finite(std::span(room.d2).first(room.d2.empty() ? 0 : room.rows() * n));
   return finite ? StepStatus::learned : StepStatus::loss_not_finite;
 }
 
@@ -453,8 +477,7 @@ void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
   for (std::size_t s = 0; s < room.samples; ++s) {
     for (std::size_t c = 0; c < n; ++c) room.f[c] = static_cast<double>(outputs[s * n + c]);
     loss += room.weight[s] / room.all_weight *
-            options_.loss->at(room.target(s), std::span(room.f).first(n), std::span(room.d1).first(n),
-                              std::span(room.d2).first(n * n));
+            options_.loss->at(room.target(s), std::span(room.f).first(n), std::span(room.d1).first(n), {});
   }
   info.gain = promised > 0 ? (info.loss - loss) / promised : 0;
   if (*info.gain > good_gain) {

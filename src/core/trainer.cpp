@@ -1,5 +1,6 @@
 #include "ignd/trainer.hpp"
 
+#include "core/faults.hpp"
 #include "core/importance.hpp"
 #include "core/metric.hpp"
 #include "core/saved_run.hpp"
@@ -23,17 +24,6 @@ namespace {
 template <class... Numbers>
 bool all_finite(Numbers... numbers) {
   return (... + (numbers - numbers)) == 0;
-}
-
-// Runs `make` and keeps what it complains about, so that all faults of the options come in one message.
-template <class Make>
-auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (const InvalidArgument& fault) {
-    faults.emplace_back(fault.what());
-    return nullptr;
-  }
 }
 
 template <class T>

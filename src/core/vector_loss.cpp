@@ -32,7 +32,7 @@ class Softmax final : public VectorLoss {
     for (std::size_t c = 0; c < classes; ++c) others += c == label ? 0 : d1[c];
     const double value = f[label] == largest ? std::log1p(others) : std::log(sum) + largest - f[label];
     for (std::size_t r = 0; r < classes; ++r) d1[r] /= sum;
-    for (std::size_t r = 0; r < classes; ++r) {
+    for (std::size_t r = 0; r < classes && !d2.empty(); ++r) {
       for (std::size_t c = 0; c < classes; ++c) d2[r * classes + c] = -d1[r] * d1[c];
       d2[r * classes + r] = d1[r] * (sum_without(d1, r));
     }
@@ -71,7 +71,7 @@ class SquaredVector final : public VectorLoss {
     std::fill(d2.begin(), d2.end(), 0.0);
     for (std::size_t c = 0; c < f.size(); ++c) {
       d1[c] = f[c] - y[c];
-      d2[c * f.size() + c] = 1;
+      if (!d2.empty()) d2[c * f.size() + c] = 1;
       value += d1[c] * d1[c] / 2;
     }
     return value;
@@ -102,7 +102,7 @@ class OneOutput final : public VectorLoss {
             std::span<double> d2) const override {
     const LossAt at = loss_->at(y[0], f[0]);
     d1[0] = at.d1;
-    d2[0] = at.d2;
+    if (!d2.empty()) d2[0] = at.d2;
     return at.value;
   }
 

@@ -15,18 +15,15 @@ MlpBatch<T>::MlpBatch(const Model<T>& model, std::vector<Layer> layers, Activati
       size_(size),
       by_unit_(outputs() * size),
       outputs_(outputs() * size) {
-  const std::size_t rows_of_j = size * outputs();
   for (const Layer& layer : layers_) {
     inputs_.emplace_back(layer.rows * size);
     std::fill_n(inputs_.back().data() + (layer.rows - 1) * size, size, T{1});
-    deltas_.emplace_back(layer.columns * rows_of_j);
+    deltas_.emplace_back();
     j_.blocks.push_back(OuterBatch<T>{.offset = layer.weights,
                                       .inputs = layer.rows,
                                       .units = layer.columns,
                                       .u = inputs_.back().data(),
                                       .u_stride = size,
-                                      .v = deltas_.back().data(),
-                                      .v_stride = rows_of_j,
                                       .on_input = inputs_.size() == 1});
   }
 }
@@ -68,11 +65,24 @@ std::span<const T> MlpBatch<T>::forward(std::span<const Input<T>> x, RowReader* 
   return std::span(outputs_).first(samples_ * outputs());
 }
 
+// Rows of J for each sample that are never asked for, as with gradients of many outputs, take no memory.
+template <class T>
+void MlpBatch<T>::make_room(std::size_t per_sample) {
+  if (size_ * per_sample <= stride_) return;
+  stride_ = size_ * per_sample;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    deltas_[l].resize(layers_[l].columns * stride_);
+    auto& block = std::get<OuterBatch<T>>(j_.blocks[l]);
+    block.v = deltas_[l].data();
+    block.v_stride = stride_;
+  }
+}
+
 // From the deltas of layer l to those of the layer below it.
 template <class T>
 void MlpBatch<T>::pass_back(std::size_t l, std::size_t per_sample) {
   const Layer& layer = layers_[l];
-  const std::size_t stride = size_ * outputs(), rows_of_j = samples_ * per_sample;
+  const std::size_t stride = stride_, rows_of_j = samples_ * per_sample;
   T* below = deltas_[l - 1].data();
   kernels::table<T>().product({.rows = layer.rows - 1,
                                .depth = layer.columns,
@@ -112,18 +122,20 @@ const BatchSensitivity<T>& MlpBatch<T>::backward(std::size_t per_sample) {
 
 template <class T>
 const BatchSensitivity<T>& MlpBatch<T>::sensitivities() {
-  const std::size_t count = outputs(), stride = size_ * count;
+  const std::size_t count = outputs();
+  make_room(count);
   for (std::size_t c = 0; c < count; ++c) {
-    for (std::size_t k = 0; k < samples_ * count; ++k) deltas_.back()[c * stride + k] = k % count == c ? T{1} : T{0};
+    for (std::size_t k = 0; k < samples_ * count; ++k) deltas_.back()[c * stride_ + k] = k % count == c ? T{1} : T{0};
   }
   return backward(count);
 }
 
 template <class T>
 const BatchSensitivity<T>& MlpBatch<T>::combined(std::span<const T> factors) {
-  const std::size_t count = outputs(), stride = size_ * count;
+  const std::size_t count = outputs();
+  make_room(1);
   for (std::size_t c = 0; c < count; ++c) {
-    for (std::size_t s = 0; s < samples_; ++s) deltas_.back()[c * stride + s] = factors[s * count + c];
+    for (std::size_t s = 0; s < samples_; ++s) deltas_.back()[c * stride_ + s] = factors[s * count + c];
   }
   return backward(1);
 }

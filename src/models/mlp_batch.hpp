@@ -29,6 +29,7 @@ class MlpBatch final : public Batch<T> {
   std::size_t outputs() const { return layers_.back().columns; }
   const T* weights(const Layer& layer) const { return model_.parameters().data() + layer.weights; }
   void activate(T* units, std::size_t count) const;
+  void make_room(std::size_t per_sample);
   void pass_back(std::size_t l, std::size_t per_sample);
   const BatchSensitivity<T>& backward(std::size_t per_sample);
 
@@ -37,8 +38,9 @@ class MlpBatch final : public Batch<T> {
   Activation activation_;
   std::size_t size_;
   std::size_t samples_ = 0;
+  std::size_t stride_ = 0;                // rows of J that there is room for
   std::vector<AlignedVector<T>> inputs_;  // of each layer, rows x size; the last row is 1
-  std::vector<AlignedVector<T>> deltas_;  // columns x (size * outputs)
+  std::vector<AlignedVector<T>> deltas_;  // columns x stride
   AlignedVector<T> by_unit_, outputs_;    // what the network gives, outputs x size, and sample by sample
   BatchSensitivity<T> j_;
 };
