@@ -7,6 +7,7 @@
 #include "report/figure_script.hpp"
 #include "report/gnuplot.hpp"
 #include "report/inline_svg.hpp"
+#include "report/paper_table.hpp"
 #include "report/result_table.hpp"
 #include "report/summary_json.hpp"
 #include "scratch_folder.hpp"
@@ -301,6 +302,53 @@ TEST(Report, TablesInMarkdownAndLatex) {
         "\\bottomrule\n\\end{tabular}\n"}) {
     EXPECT_TRUE(contains(latex, line)) << line << "\n" << latex;
   }
+}
+
+TEST(Report, ThePapersTableSaysWhatIsMeasuredAndWhatIsNot) {
+  const auto experiment = [](const std::string& name, std::vector<MethodResults> methods, std::uint64_t done) {
+    ExperimentResults results;
+    results.name = name;
+    results.title = "T " + name;
+    results.paper = "table 1";
+    results.metric.label = "accuracy";
+    for (MethodResults& method : methods) method.paper_mean = 0.8;
+    results.panels = {{name, "P " + name, "", std::move(methods)}};
+    results.planned = 4;
+    results.done = done;
+    return results;
+  };
+  const std::vector<RunResult> two{scored_run(0.7), scored_run(0.9)};
+  MethodResults half = method_with("SGD", {scored_run(0.7)});
+  half.planned = 2;
+  std::vector<ExperimentResults> all{experiment("whole", {method_with("SGD", two), method_with("IGND", two)}, 4),
+                                     experiment("half", {half, method_with("Adam", {})}, 1),
+                                     experiment("none", {method_with("SGD", {})}, 0),
+                                     experiment("quick", {method_with("IGND", two)}, 4)};
+  all[0].panels[0].methods.push_back(method_with("not in the paper", two));
+  all[3].preview = true;
+  const PaperTable table = paper_table(all);
+  EXPECT_EQ(table.header, (std::vector<std::string>{"", "", "SGD", "IGND", "Adam"}));
+  std::vector<std::vector<std::string>> cells;
+  for (const ResultRow& row : table.table.rows) cells.push_back(row.cells);
+  const std::string ours = "table 1";
+  EXPECT_EQ(cells, (std::vector<std::vector<std::string>>{{"P whole, accuracy", "paper", "0.8", "0.8", ""},
+                                                          {ours, "here, 2 seeds", "0.80 ± 0.14", "0.80 ± 0.14", ""},
+                                                          {"P half, accuracy", "paper", "0.8", "", "0.8"},
+                                                          {ours, "here, 2 seeds", "0.7 (1 of 2 seeds)", "", "not yet"},
+                                                          {"P none, accuracy", "paper", "0.8", "", ""},
+                                                          {ours, "here", "not yet", "", ""},
+                                                          {"P quick, accuracy", "paper", "", "0.8", ""},
+                                                          {ours, "here", "", "not yet", ""}}));
+  EXPECT_EQ(table.missing,
+            (std::vector<std::string>{"T half (table 1): 1 of 4 runs are there; ignd reproduce half",
+                                      "T none (table 1): not measured yet; ignd reproduce none",
+                                      "T quick (table 1): there is a preview only; ignd reproduce quick"}));
+
+  const ScratchFolder scratch;
+  write_report({all[0]}, scratch / "with", "gnuplot", all);
+  write_report({all[0]}, scratch / "without");
+  EXPECT_TRUE(contains(content_of(scratch / "with/report.html"), "What the paper has, and what is measured of it"));
+  EXPECT_FALSE(contains(content_of(scratch / "without/report.html"), "What the paper has"));
 }
 
 TEST(Report, CurvesInCsv) {

@@ -1,5 +1,6 @@
 #include "cli/report_folder.hpp"
 
+#include "cli/experiment_files.hpp"
 #include "cli/output.hpp"
 #include "cli/shell_word.hpp"
 #include "core/text.hpp"
@@ -8,6 +9,7 @@
 #include "sweep/plan.hpp"
 #include "sweep/store.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 
@@ -40,6 +42,21 @@ ExperimentResults collect(const StoredExperiment& stored, const Store& store, co
   return results;
 }
 
+// Every experiment that comes with the program and has a place in the paper: as it is there, or with nothing done yet.
+// None if none of those here has one.
+std::vector<ExperimentResults> paper_results(const std::vector<ExperimentResults>& here, const Store& store) {
+  const auto in_paper = [](const auto& experiment) { return !experiment.paper.empty(); };
+  if (std::ranges::none_of(here, in_paper)) return {};
+  std::vector<ExperimentResults> all;
+  std::vector<std::string> ignored;
+  for (const ExperimentFile& file : read_experiments({}, {}, ignored)) {
+    if (!in_paper(file.experiment)) continue;
+    const auto found = std::ranges::find(here, file.experiment.name, &ExperimentResults::name);
+    all.push_back(found != here.end() ? *found : collect_results(file.experiment, store));
+  }
+  return all;
+}
+
 }  // namespace
 
 int make_report(const std::string& folder) {
@@ -59,7 +76,8 @@ int make_report(const std::string& folder) {
           printable(command_in(folder, stored), 500));
     }
   }
-  for (const std::string& warning : write_report(all, folder).warnings) print_error("ignd: {}\n", warning);
+  for (const std::string& warning : write_report(all, folder, "gnuplot", paper_results(all, store)).warnings)
+    print_error("ignd: {}\n", warning);
   print("{}\n", (std::filesystem::path(folder) / "report.html").string());
   return code;
 }

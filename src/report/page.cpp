@@ -357,9 +357,17 @@ std::string section_html(const ReportSection& section) {
   return html + "<p><a href=\"#_contents\">Contents</a></p>\n</section>\n";
 }
 
+// "" where nothing has a place in the paper.
+std::string paper_html(const PaperTable& paper) {
+  if (paper.table.rows.empty() && paper.missing.empty()) return "";
+  std::string html = "<section id=\"_paper\">\n<h2>What the paper has, and what is measured of it</h2>\n";
+  if (!paper.table.rows.empty()) html += html_table(paper.table, paper.header);
+  return html + box("Not there yet", paper.missing) + "</section>\n";
+}
+
 }  // namespace
 
-std::string report_page(const std::vector<ReportSection>& sections) {
+std::string report_page(const std::vector<ReportSection>& sections, const PaperTable& paper) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>ignd: experiments</title>\n"
@@ -367,12 +375,15 @@ std::string report_page(const std::vector<ReportSection>& sections) {
       style);
   html += "<nav id=\"_contents\" aria-label=\"Contents\">\n";
   if (sections.empty()) html += paragraph("There are no results yet.");
+  const std::string overview = paper_html(paper);
+  if (!overview.empty()) html += "<p><a href=\"#_paper\">What the paper has, and what is measured of it</a></p>\n";
   html += sections.empty() ? "" : "<ol>\n";
   for (const ReportSection& section : sections) {
     html += fmt::format("<li><a href=\"#{}\">{}</a>{}</li>\n", section.anchor, html_text(title_of(*section.results)),
                         tags(*section.results));
   }
   html += sections.empty() ? "</nav>\n" : "</ol>\n</nav>\n";
+  html += overview;
   for (const ReportSection& section : sections) html += section_html(section);
   return html + "</body>\n</html>\n";
 }

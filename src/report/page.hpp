@@ -1,6 +1,7 @@
 #pragma once
 
 #include "report/figure.hpp"
+#include "report/paper_table.hpp"
 #include "sweep/experiment_results.hpp"
 
 #include <string>
@@ -23,6 +24,6 @@ struct ReportSection {
 };
 
 // The page: one file that needs nothing else, not even a script.
-std::string report_page(const std::vector<ReportSection>& sections);
+std::string report_page(const std::vector<ReportSection>& sections, const PaperTable& paper = {});
 
 }  // namespace ignd

@@ -38,7 +38,7 @@ class ReportWriter {
  public:
   ReportWriter(const fs::path& folder, const std::string& gnuplot) : folder_(folder), gnuplot_(gnuplot) {}
 
-  WrittenReport write(const std::vector<ExperimentResults>& experiments) {
+  WrittenReport write(const std::vector<ExperimentResults>& experiments, const std::vector<ExperimentResults>& paper) {
     std::error_code fault;
     fs::create_directories(folder_, fault);
     if (fault) throw FileError(fmt::format("cannot make the folder {}: {}", quoted_path(folder_), fault.message()));
@@ -46,7 +46,7 @@ class ReportWriter {
     sections.reserve(experiments.size());
     for (const ExperimentResults& experiment : experiments) sections.push_back(make_section(experiment));
     write_file("summary.json", summary_json(experiments));
-    write_file("report.html", report_page(sections));
+    write_file("report.html", report_page(sections, paper_table(paper)));
     for (const auto& [reason, names] : undrawn_) {
       written_.warnings.push_back(
           fmt::format("figures are missing or those of an earlier report ({}): {}", join(names, ", "), reason));
@@ -135,8 +135,8 @@ class ReportWriter {
 }  // namespace
 
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const fs::path& folder,
-                           const std::string& gnuplot) {
-  return ReportWriter(folder, gnuplot).write(experiments);
+                           const std::string& gnuplot, const std::vector<ExperimentResults>& paper) {
+  return ReportWriter(folder, gnuplot).write(experiments, paper);
 }
 
 }  // namespace ignd

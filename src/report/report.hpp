@@ -17,7 +17,9 @@ struct WrittenReport {
 // curves (CSV), and makes the folder if there is none. Files of the same names are replaced, each whole or not at all.
 // Where `gnuplot` is not there or fails, everything else is written. Throws FileError where the folder cannot be
 // written to.
+//
+// `paper`: all experiments with a place in the paper, measured or not; the page then starts with what is there of them.
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const std::filesystem::path& folder,
-                           const std::string& gnuplot = "gnuplot");
+                           const std::string& gnuplot = "gnuplot", const std::vector<ExperimentResults>& paper = {});
 
 }  // namespace ignd
