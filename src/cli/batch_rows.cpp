@@ -68,19 +68,12 @@ Work work_of(const std::vector<std::size_t>& widths, std::size_t size, bool exac
 }  // namespace
 
 std::vector<Row> batch_rows() {
-  struct Kind {
-    const char* name;
-    const char* optimizer;
-    BatchMode mode;
-  };
   const std::vector<std::size_t> paper{8, 32, 64, 32}, linear{64};
   std::vector<Row> rows;
   for (const auto& [spec, widths] :
        {std::pair("mlp:widths=8x32x64x32", paper), std::pair("linear:features=64", linear)}) {
     for (const std::size_t size : {8U, 32U, 128U}) {
-      for (const Kind& kind :
-           {Kind{"sgd", "sgd", BatchMode::average}, Kind{"ignd average", "ignd", BatchMode::average},
-            Kind{"ignd exact", "ignd", BatchMode::exact}, Kind{"adam", "adam", BatchMode::average}}) {
+      for (const BatchKind& kind : {batched_sgd, averaged_ignd, exact_ignd, batched_adam}) {
         const BatchOptions options{.size = size, .mode = kind.mode, .lambda = 1};
         const Optimizer optimizer = find_optimizer(kind.optimizer);
         const Work work = work_of(widths, size, kind.mode == BatchMode::exact, optimizer.transform != "plain");

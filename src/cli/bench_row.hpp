@@ -70,4 +70,15 @@ struct Run {
   }
 };
 
+// How batches are stepped.
+struct BatchKind {
+  const char* name;
+  const char* optimizer;
+  BatchMode mode;
+};
+inline constexpr BatchKind batched_sgd{"sgd", "sgd", BatchMode::average};
+inline constexpr BatchKind averaged_ignd{"ignd average", "ignd", BatchMode::average};
+inline constexpr BatchKind exact_ignd{"ignd exact", "ignd", BatchMode::exact};
+inline constexpr BatchKind batched_adam{"adam", "adam", BatchMode::average};
+
 }  // namespace ignd::cli

@@ -153,15 +153,15 @@ Measured measure(const std::string& spec, const Optimizer& optimizer, NetworkSam
   return measured;
 }
 
-Measured measure_batches(const std::string& spec, BatchMode mode, NetworkSamples&& owned) {
+Measured measure_batches(const std::string& spec, const BatchKind& kind, NetworkSamples&& owned) {
   const std::shared_ptr<Model<float>> model = make_model<float>(spec);
-  auto trainer =
-      std::make_shared<BatchTrainer<float>>(*model, BatchTrainerOptions{.optimizer = find_optimizer("ignd"),
-                                                                        .schedule = Schedule::constant(resting_rate),
-                                                                        .batch = {.size = batch_size, .mode = mode}});
+  auto trainer = std::make_shared<BatchTrainer<float>>(
+      *model, BatchTrainerOptions{.optimizer = find_optimizer(kind.optimizer),
+                                  .schedule = Schedule::constant(resting_rate),
+                                  .batch = {.size = batch_size, .mode = kind.mode}});
   auto samples = std::make_shared<const NetworkSamples>(std::move(owned));
   Measured measured;
-  BatchBlockWork add(measured.work, mode == BatchMode::exact);
+  BatchBlockWork add(measured.work, kind.mode == BatchMode::exact);
   visit_blocks(*model, (*samples)[0].x, add);
   measured.timed.pass = [model, trainer, samples, batch = std::vector<Sample<float>>(batch_size),
                          next = std::size_t{0}]() mutable {
@@ -200,23 +200,23 @@ Row lstm_row(const char* optimizer) {
           }};
 }
 
-Row cnn_batch_row(BatchMode mode) {
+Row cnn_batch_row(const BatchKind& kind) {
   return {.model = "cnn:32,64,128/128,64",
-          .optimizer = fmt::format("ignd {} b={}", to_string(mode), batch_size),
+          .optimizer = fmt::format("{} b={}", kind.name, batch_size),
           .precision = "float",
           .start = [=] {
-            Measured measured = measure_batches(fmt::format("network:{}", cnn_text), mode, some_images());
+            Measured measured = measure_batches(fmt::format("network:{}", cnn_text), kind, some_images());
             measured.work.multiply_adds += convolution_multiply_adds();
             return measured;
           }};
 }
 
-Row lstm_batch_row(BatchMode mode) {
+Row lstm_batch_row(const BatchKind& kind) {
   return {.model = "lstm:128x128",
-          .optimizer = fmt::format("ignd {} b={}", to_string(mode), batch_size),
+          .optimizer = fmt::format("{} b={}", kind.name, batch_size),
           .precision = "float",
           .start = [=] {
-            Measured measured = measure_batches(fmt::format("network:{}", lstm_text), mode, some_texts());
+            Measured measured = measure_batches(fmt::format("network:{}", lstm_text), kind, some_texts());
             measured.work.multiply_adds += lstm_multiply_adds();
             return measured;
           }};
@@ -231,9 +231,9 @@ std::vector<Row> network_rows() {
     rows.push_back(cnn_row(optimizer, 2));
     rows.push_back(lstm_row(optimizer));
   }
-  for (const auto mode : {BatchMode::average, BatchMode::exact}) {
-    rows.push_back(cnn_batch_row(mode));
-    rows.push_back(lstm_batch_row(mode));
+  for (const BatchKind& kind : {batched_sgd, averaged_ignd, exact_ignd}) {
+    rows.push_back(cnn_batch_row(kind));
+    rows.push_back(lstm_batch_row(kind));
   }
   return rows;
 }
