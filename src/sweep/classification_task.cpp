@@ -136,6 +136,7 @@ class ClassificationRun {
       if (run_.status() == TrainingStatus::diverged) return failed(RunStatus::diverged);
       if (run_.learned() < next) continue;
       look(epoch ? epoch->validation : quality_on(task_->split().validation));
+      if (epoch && has_collapsed()) return failed(RunStatus::collapsed);
     }
     return finish();
   }
@@ -194,11 +195,16 @@ class ClassificationRun {
     return std::move(result_);
   }
 
+  // Whatever it sees, it says the same: units that no input reaches any more do not come back.
+  bool has_collapsed() const {
+    constexpr double same = 1e-6;  // of the deviation of two classes
+    return validation_.classification && validation_.deviation < same * 0.5;
+  }
+
   RunResult finish() {
     if (!validation_.classification) validation_ = quality_on(task_->split().validation);
-    constexpr double same = 1e-6;  // of the deviation of two classes
     if (!validation_.classification) return failed(RunStatus::diverged);
-    if (validation_.deviation < same * 0.5) return failed(RunStatus::collapsed);
+    if (has_collapsed()) return failed(RunStatus::collapsed);
     result_.validation = validation_.classification->accuracy;
     const Quality test = quality_on(task_->split().test);
     if (!test.classification) return failed(RunStatus::diverged);
