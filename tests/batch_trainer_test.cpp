@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Dense>
@@ -250,27 +251,40 @@ TEST(BatchTrainer, AnExactStepOfOneSampleIsThatOfTheTrainer) {
   }
 }
 
+// A loss of the user's own whose minimum is another one for each target.
+class Raised final : public Loss {
+ public:
+  LossAt at(double y, double f) const override { return {(f - y) * (f - y) / 2 + y * y, f - y, 1}; }
+  double minimum(double y) const override { return y * y; }
+  std::string spec() const override { return "raised"; }
+};
+
 TEST(BatchTrainer, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
   Stream stream(4, "averages");
+  const std::shared_ptr<const Loss> squared = make_loss("squared"), raised = std::make_shared<Raised>();
   for (const auto& rule : step_rule_names()) {
     for (const auto* spec : {"linear:features=3", "mlp:widths=3x5x4", "mlp:widths=3x5x4,activation=tanh"}) {
-      for (const double l2 : {0.0, 0.01}) {
+      for (const auto& [loss, l2] : {std::pair(squared, 0.0), std::pair(squared, 0.01), std::pair(raised, 0.0)}) {
         if (l2 > 0 && !make_step_rule(rule)->allows_l2()) continue;
-        SCOPED_TRACE(fmt::format("{} {} l2 {}", rule, spec, l2));
+        SCOPED_TRACE(fmt::format("{} {} {} l2 {}", rule, spec, loss->spec(), l2));
         const auto model = make_model<double>(spec, 1);
-        const Samples data = random_samples(stream, 7, 3, *make_loss("squared"));
+        Samples data = random_samples(stream, 7, 3, *loss);
         const Vector before = weights_of(*model);
         Vector mean = Vector::Zero(before.size());
-        for (const auto& sample : data.all) {
+        for (auto& sample : data.all) {
           const auto alone = model->clone();
-          Trainer<double> trainer(*alone,
-                                  {.optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2});
+          Trainer<double> trainer(
+              *alone, {.loss = loss, .optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2});
           trainer.step(sample);
-          mean += (weights_of(*alone) - before) / 7;
+          sample.weight = stream.uniform(0.2, 3);
+          mean += sample.weight * (weights_of(*alone) - before);
         }
-        BatchTrainer<double> trainer(
-            *model,
-            {.optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2, .batch = {.size = 9}});
+        mean /= total_weight(data.all);
+        BatchTrainer<double> trainer(*model, {.loss = as_vector_loss(loss),
+                                              .optimizer = {rule, "plain"},
+                                              .schedule = Schedule::constant(0.1),
+                                              .l2 = l2,
+                                              .batch = {.size = 9}});
         trainer.step(data.all);
         expect_near(weights_of(*model) - before, mean, 1e-10);
       }

@@ -2,6 +2,7 @@
 
 #include "ignd/random.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -71,6 +72,33 @@ TEST(DampedSystem, EqualsADenseSolveWhateverHasNoCurvature) {
     const Vector expected = dense.fullPivLu().solve(problem.slope);
     const Vector actual = Eigen::Map<const Vector>(z.data(), samples * block);
     EXPECT_LE((actual - expected).norm(), 1e-6 * expected.norm());
+  }
+}
+
+// Two rows of J at a small angle: whether they are two is a question of how well their products are known.
+TEST(DampedSystem, WithoutDampingNothingIsMadeOfRounding) {
+  for (const double rounding : {1e-16, 1e-7}) {
+    for (const double angle : {1e-9, 1e-7, 1e-5, 1e-2}) {
+      DampedSystem system(2, 1, rounding);
+      const double gram[] = {1, 1, 1, 1 + angle * angle};
+      std::ranges::copy(gram, system.gram().begin());
+      std::ranges::fill(system.curvature(), 1.0);
+      const double slope[] = {1, 2};
+      double z[2];
+      EXPECT_EQ(system.solve(2, 0, slope, z), angle * angle > 2 * rounding) << rounding << " " << angle;
+    }
+  }
+}
+
+TEST(DampedSystem, RefusesWhatIsBentDownwards) {
+  for (const double mu : {0.0, 1.0}) {
+    DampedSystem system(2, 2, 1e-16);
+    const double identity[] = {1, 0, 0, 1}, saddle[] = {1, 2, 2, 1};
+    std::ranges::copy(identity, system.gram().begin());
+    std::ranges::copy(saddle, system.curvature().begin());
+    const double slope[] = {1, 2};
+    double z[2];
+    EXPECT_FALSE(system.solve(2, mu, slope, z)) << mu;
   }
 }
 
