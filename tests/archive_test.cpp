@@ -188,6 +188,50 @@ TEST(Archive, AnArchiveThatIsCutOffNeverLacksAMemberInSilence) {
   }
 }
 
+// Noise cannot be packed: but for the ends of it, it stands in an archive as it is.
+TEST(Archive, AMemberWithAChangedByteIsRefused) {
+  const ScratchFolder folder;
+  const std::string content = noise(200'000, 8), middle = content.substr(100'000, 1000);
+  for (const char* kind : kinds) {
+    make_archive(folder / kind, {{"a", "text"}, {"b", content}, {"c", "text"}});
+    const std::string whole = content_of(folder / kind);
+    const std::size_t begin = whole.find(middle);
+    ASSERT_NE(begin, std::string::npos) << kind;
+    for (std::size_t at = begin; at < begin + middle.size(); at += 50) {
+      std::string broken = whole;
+      broken[at] = static_cast<char>(broken[at] ^ 4);
+      write_text(folder / kind, broken);
+      EXPECT_TRUE(contains(refusal(folder / kind), "cannot read the archive")) << kind << " at " << at;
+    }
+  }
+}
+
+// As long as it says, but packed in fewer bytes than it says.
+TEST(Archive, AMemberWithTheContentOfAnotherIsRefused) {
+  const ScratchFolder folder;
+  constexpr std::size_t local_header = 30;
+  make_archive(folder / "a.zip", {{"a", noise(3000, 9)}});
+  make_archive(folder / "b.zip", {{"a", std::string(3000, 'x')}});
+  std::string broken = content_of(folder / "a.zip");
+  const std::string other = content_of(folder / "b.zip");
+  const std::size_t end = other.find("PK", local_header);
+  ASSERT_LT(end, broken.size());
+  broken.replace(local_header, end - local_header, other, local_header, end - local_header);
+  write_text(folder / "a.zip", broken);
+  EXPECT_NE(refusal(folder / "a.zip"), "");
+}
+
+TEST(Archive, WhatFollowsTheLastMemberIsLimitedToo) {
+  const ScratchFolder folder;
+  make_archive(folder / "a.tgz", {{"a", "text"}});
+  ASSERT_EQ(testing::run_shell("cd '" + (folder / ".").string() +
+                               "' && head -c 100000 /dev/zero | gzip | cat a.tgz - > long.tgz")
+                .exit_code,
+            0);
+  EXPECT_EQ(read(folder / "long.tgz"), (Members{{"a", "text"}})) << "zeros are no harm";
+  EXPECT_TRUE(contains(refusal(folder / "long.tgz", {.total = 50'000}), "it holds more than 50000 bytes"));
+}
+
 TEST(Archive, GarbageIsRefusedOrReadAndNothingElse) {
   const ScratchFolder folder;
   std::mt19937 random(6);

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Dense>
@@ -110,6 +112,18 @@ double total_weight(std::span<const Sample<double>> samples) {
   double sum = 0;
   for (const auto& sample : samples) sum += sample.weight;
   return sum;
+}
+
+double mean_loss(const VectorLoss& loss, const Model<double>& model, const Samples& data) {
+  const std::size_t n = model.outputs(), each = data.targets.size() / data.all.size();
+  const auto f = outputs_of(model, data.all);
+  std::vector<double> d1(n), d2(n * n);
+  double sum = 0;
+  for (std::size_t s = 0; s < data.all.size(); ++s) {
+    sum += data.all[s].weight *
+           loss.at(std::span(data.targets).subspan(s * each, each), std::span(f).subspan(s * n, n), d1, d2);
+  }
+  return sum / total_weight(data.all);
 }
 
 // The step as its definition has it, a system as large as the model.
@@ -237,27 +251,40 @@ TEST(BatchTrainer, AnExactStepOfOneSampleIsThatOfTheTrainer) {
   }
 }
 
+// A loss of the user's own whose minimum is another one for each target.
+class Raised final : public Loss {
+ public:
+  LossAt at(double y, double f) const override { return {(f - y) * (f - y) / 2 + y * y, f - y, 1}; }
+  double minimum(double y) const override { return y * y; }
+  std::string spec() const override { return "raised"; }
+};
+
 TEST(BatchTrainer, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
   Stream stream(4, "averages");
+  const std::shared_ptr<const Loss> squared = make_loss("squared"), raised = std::make_shared<Raised>();
   for (const auto& rule : step_rule_names()) {
     for (const auto* spec : {"linear:features=3", "mlp:widths=3x5x4", "mlp:widths=3x5x4,activation=tanh"}) {
-      for (const double l2 : {0.0, 0.01}) {
+      for (const auto& [loss, l2] : {std::pair(squared, 0.0), std::pair(squared, 0.01), std::pair(raised, 0.0)}) {
         if (l2 > 0 && !make_step_rule(rule)->allows_l2()) continue;
-        SCOPED_TRACE(fmt::format("{} {} l2 {}", rule, spec, l2));
+        SCOPED_TRACE(fmt::format("{} {} {} l2 {}", rule, spec, loss->spec(), l2));
         const auto model = make_model<double>(spec, 1);
-        const Samples data = random_samples(stream, 7, 3, *make_loss("squared"));
+        Samples data = random_samples(stream, 7, 3, *loss);
         const Vector before = weights_of(*model);
         Vector mean = Vector::Zero(before.size());
-        for (const auto& sample : data.all) {
+        for (auto& sample : data.all) {
           const auto alone = model->clone();
-          Trainer<double> trainer(*alone,
-                                  {.optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2});
+          Trainer<double> trainer(
+              *alone, {.loss = loss, .optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2});
           trainer.step(sample);
-          mean += (weights_of(*alone) - before) / 7;
+          sample.weight = stream.uniform(0.2, 3);
+          mean += sample.weight * (weights_of(*alone) - before);
         }
-        BatchTrainer<double> trainer(
-            *model,
-            {.optimizer = {rule, "plain"}, .schedule = Schedule::constant(0.1), .l2 = l2, .batch = {.size = 9}});
+        mean /= total_weight(data.all);
+        BatchTrainer<double> trainer(*model, {.loss = as_vector_loss(loss),
+                                              .optimizer = {rule, "plain"},
+                                              .schedule = Schedule::constant(0.1),
+                                              .l2 = l2,
+                                              .batch = {.size = 9}});
         trainer.step(data.all);
         expect_near(weights_of(*model) - before, mean, 1e-10);
       }
@@ -297,38 +324,23 @@ TEST(BatchTrainer, GradientStepsOfSeveralOutputsFollowFiniteDifferences) {
     const Samples data = random_samples(stream, 5, 3, each, [&]() -> double {
       return each == 1 ? static_cast<double>(stream.below(3)) : stream.normal();
     });
-    const auto mean_loss = [&](const Model<double>& at) {
-      const auto f = outputs_of(at, data.all);
-      std::vector<double> d1(3), d2(9);
-      double sum = 0;
-      for (std::size_t s = 0; s < 5; ++s) {
-        sum += loss->at(std::span(data.targets).subspan(s * each, each), std::span(f).subspan(s * 3, 3), d1, d2) / 5;
-      }
-      return sum;
-    };
+    const double loss_before = mean_loss(*loss, model, data);
     const Vector before = weights_of(model);
     Vector gradient = Vector::Zero(before.size());
     for (Eigen::Index i = 0; i < before.size(); ++i) {
       Mlp<double> probe = model;
       const auto w = probe.parameters();
       w[static_cast<std::size_t>(i)] = before(i) + 1e-6;
-      const double above = mean_loss(probe);
+      const double above = mean_loss(*loss, probe, data);
       w[static_cast<std::size_t>(i)] = before(i) - 1e-6;
-      gradient(i) = (above - mean_loss(probe)) / 2e-6;
+      gradient(i) = (above - mean_loss(*loss, probe, data)) / 2e-6;
     }
     BatchTrainer<double> trainer(
         model,
         {.loss = loss, .optimizer = find_optimizer("sgd"), .schedule = Schedule::constant(1), .batch = {.size = 5}});
     const auto info =
         trainer.step(data.all, each > 1 ? std::span<const double>(data.targets) : std::span<const double>());
-    EXPECT_NEAR(info.loss, mean_loss(*[&] {
-                  auto start = model.clone();
-                  for (Eigen::Index i = 0; i < before.size(); ++i) {
-                    start->parameters()[static_cast<std::size_t>(i)] = before(i);
-                  }
-                  return start;
-                }()),
-                1e-12);
+    EXPECT_NEAR(info.loss, loss_before, 1e-12);
     expect_near(before - weights_of(model), gradient, 1e-7);
   }
 }
@@ -379,6 +391,29 @@ TEST(BatchTrainer, WeightsAreRepetitions) {
     data.all[1].weight = 0;
     BatchTrainer<double>(model, options).step(data.all);
     expect_near(weights_of(model), weights_of(other), 1e-9);
+  }
+}
+
+TEST(BatchTrainer, WeightsAreRepetitionsOfSeveralOutputsToo) {
+  Stream stream(22, "repetitions of several");
+  const auto loss = make_vector_loss("squared");
+  for (const auto mode : {BatchMode::average, BatchMode::exact}) {
+    for (const auto* rule : {"gradient", "gauss-newton:eps_lm=0.2"}) {
+      if (mode == BatchMode::exact && std::string(rule) == "gradient") continue;
+      SCOPED_TRACE(fmt::format("{} {}", to_string(mode), rule));
+      Mlp<double> model({4, 6}, {.seed = 1, .outputs = 2}), other = model;
+      Samples data = random_samples(stream, 3, 4, 2, [&] { return stream.normal(); });
+      const BatchTrainerOptions options{
+          .loss = loss, .optimizer = {rule, "plain"}, .batch = {.size = 4, .mode = mode, .lambda = 0.1}};
+      const auto& y = data.targets;
+      BatchTrainer<double>(other, options)
+          .step(std::vector{data.all[0], data.all[2], data.all[2], data.all[2]},
+                std::vector{y[0], y[1], y[4], y[5], y[4], y[5], y[4], y[5]});
+      data.all[1].weight = 0;
+      data.all[2].weight = 3;
+      BatchTrainer<double>(model, options).step(data.all, y);
+      expect_near(weights_of(model), weights_of(other), 1e-9);
+    }
   }
 }
 
@@ -601,6 +636,26 @@ TEST(BatchTrainer, SoftmaxIsSymmetricAndAgreesWithDifferences) {
   }
 }
 
+// What is added to all logits changes nothing: derivatives add up to zero, and where they are tiny to their own digits.
+TEST(BatchTrainer, SoftmaxKeepsTheDigitsOfACertainPrediction) {
+  Stream stream(23, "certain");
+  const auto loss = make_vector_loss("softmax");
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    const std::size_t n = 2 + stream.below(5);
+    const auto f = normal_vector(stream, n, 40);
+    const auto y = static_cast<double>(stream.below(n));
+    std::vector<double> d1(n), d2(n * n);
+    loss->at({&y, 1}, f, d1, d2);
+    const double slope = std::abs(d1[static_cast<std::size_t>(y)]);
+    EXPECT_NEAR(std::accumulate(d1.begin(), d1.end(), 0.0), 0, 1e-14 * slope);
+    for (std::size_t r = 0; r < n; ++r) {
+      const auto row = std::span(d2).subspan(r * n, n);
+      EXPECT_GT(row[r], 0);
+      EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 0, 1e-14 * row[r]);
+    }
+  }
+}
+
 // Two classes as two logits or as one: what counts is their difference.
 TEST(BatchTrainer, TwoLogitsMoveApartAsTheLogisticOutputMoves) {
   Stream stream(13, "two logits");
@@ -709,6 +764,41 @@ TEST(BatchTrainer, AnAdaptiveLambdaFollowsTheGain) {
     rose |= factor > 1;
   }
   EXPECT_TRUE(rose);
+}
+
+// The gain is the decrease of the mean loss over that of its quadratic model, both of the step that was made.
+TEST(BatchTrainer, TheGainIsTheShareOfThePromiseThatWasKept) {
+  Stream stream(24, "gain");
+  for (const auto* name : {"softmax", "squared"}) {
+    const auto loss = make_vector_loss(name);
+    for (int repeat = 0; repeat < 40; ++repeat) {
+      Case c = random_case(stream, 3);
+      ++c.outputs;
+      const std::size_t each = loss->targets(c.outputs);
+      SCOPED_TRACE(fmt::format("{} repeat {} samples {} outputs {}", name, repeat, c.samples, c.outputs));
+      Mlp<double> model(c.widths, {.activation = c.activation, .seed = stream.bits32(), .outputs = c.outputs});
+      Samples data = random_samples(stream, c.samples, c.widths[0], each, [&]() -> double {
+        return each == 1 ? static_cast<double>(stream.below(c.outputs)) : stream.normal();
+      });
+      for (auto& sample : data.all) sample.weight = stream.uniform(0.2, 3);
+      BatchTrainer<double> trainer(
+          model, {.loss = loss,
+                  .schedule = Schedule::constant(0.6),
+                  .batch = {.size = c.samples, .mode = BatchMode::exact, .lambda = 0.1, .adaptive = true}});
+      const Matrix j = dense_sensitivities(model, c.widths, c.activation, data.all);
+      const DenseStep at =
+          dense_loss(*loss, loss->curvature_floor(), outputs_of(model, data.all), data.targets, data.all);
+      const double before = mean_loss(*loss, model, data);
+      const Vector start = weights_of(model);
+      const auto info =
+          trainer.step(data.all, each > 1 ? std::span<const double>(data.targets) : std::span<const double>());
+      const Vector change = j * (weights_of(model) - start);
+      const double promised = -(at.l.dot(change) + change.dot(at.h * change) / 2) / total_weight(data.all);
+      ASSERT_TRUE(info.gain.has_value());
+      EXPECT_NEAR(info.loss, before, 1e-12 * before);
+      EXPECT_NEAR(*info.gain, (before - mean_loss(*loss, model, data)) / promised, 1e-6);
+    }
+  }
 }
 
 // Samples for dense models of three inputs, or for sparse ones of any.

@@ -259,6 +259,12 @@ TEST_F(Images, AChangedSourceIsReadAgain) {
   fs::last_write_time(path("a.zip"), fs::file_time_type::clock::now() + std::chrono::nanoseconds(1'000'000'001));
   open(path("a.zip"));
   EXPECT_EQ(decoded(), 4U) << "another time";
+  const auto second = std::chrono::ceil<std::chrono::seconds>(fs::file_time_type::clock::now());
+  for (const auto part : {std::chrono::microseconds(1), std::chrono::microseconds(2)}) {
+    fs::last_write_time(path("a.zip"), second + part);
+    open(path("a.zip"));
+    EXPECT_EQ(decoded(), 4U) << "another time within a second";
+  }
 
   make_folder(path("folder"), pets());
   open(path("folder"));

@@ -1,3 +1,4 @@
+#include "core/batch_algebra.hpp"
 #include "ignd/batch_trainer.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/network.hpp"
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -202,6 +204,37 @@ TEST(NetworkBatch, AnyShapesWillDo) {
   Stream stream(2, "shapes");
   for (int repeat = 0; repeat < 150; ++repeat) {
     expect_rows_of_single_outputs(random_body(stream), 1 + stream.below(4), stream);
+  }
+}
+
+TEST(NetworkBatch, ProductsOfRowsAreThoseOfTheRowsWrittenOut) {
+  Stream stream(9, "products");
+  auto all = bodies();
+  all.emplace_back("tokens 4 5; embedding 20; lstm 36; last");  // more weights than are taken at once
+  all.emplace_back("image 30 4 4; convolution 20; relu; flatten");
+  for (const auto& body : all) {
+    for (const std::size_t outputs : {1U, 3U}) {
+      SCOPED_TRACE(fmt::format("{}; dense {}", body, outputs));
+      const Network<double> model = random_network(fmt::format("{}; dense {}", body, outputs), stream);
+      const Drawn drawn = draw(body, 5, stream);
+      const auto batch = model.make_batch(5);
+      batch->forward(drawn.x, nullptr);
+      const auto& j = batch->sensitivities();
+      const std::size_t rows = j.rows();
+      std::vector<std::vector<double>> written;
+      for (std::size_t k = 0; k < rows; ++k) written.push_back(row_of(j, k, model.parameters().size()));
+      std::vector<double> gram(rows * rows), of_samples(rows * outputs);
+      BatchAlgebra<double>(5, outputs, true).gram(j, j, gram);
+      BatchAlgebra<double>(5, outputs, false).gram_of_samples(j, j, of_samples);
+      for (std::size_t k = 0; k < rows; ++k) {
+        for (std::size_t l = k; l < rows; ++l) {
+          const double expected = std::inner_product(written[k].begin(), written[k].end(), written[l].begin(), 0.0);
+          EXPECT_NEAR(gram[k * rows + l], expected, 1e-11 * (1 + std::abs(expected))) << k << " " << l;
+          if (k / outputs != l / outputs) continue;
+          EXPECT_NEAR(of_samples[k * outputs + l % outputs], expected, 1e-11 * (1 + std::abs(expected)));
+        }
+      }
+    }
   }
 }
 

@@ -396,6 +396,27 @@ TEST(PairMerger, EqualsItsDefinition) {
   }
 }
 
+// No token has an x beside another letter: what lies between two of them knows nothing of the rest, however long it is.
+TEST(PairMerger, PartsThatNeverMeetAreMergedAsIfAlone) {
+  Stream stream(7, "long pieces");
+  const TokenTable tokens(rank_file(ranks_with({"ab", "ba", "aa", "abb", "baab", "aaa", "bb"})), "ranks");
+  PairMerger merger;
+  for (const std::size_t parts : {100U, 1000U, 20000U}) {
+    std::string piece;
+    Ids expected;
+    for (std::size_t i = 0; i < parts; ++i) {
+      std::string part;
+      for (std::uint64_t length = stream.below(12); length > 0; --length) part += pick(stream, {"a", "b"});
+      part += 'x';
+      merger.merge(tokens, part, expected);
+      piece += part;
+    }
+    Ids ids;
+    merger.merge(tokens, piece, ids);
+    EXPECT_TRUE(ids == expected) << parts;
+  }
+}
+
 TEST(Tokenizer, LongPiecesAreMergedToo) {
   const Ranks ranks = ranks_with({"aa", "aaaa", "ab", "ba", "abab", "  ", "    ", "é", "\n\n"});
   const Tokenizer tokenizer(rank_file(ranks));

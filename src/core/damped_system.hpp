@@ -8,8 +8,7 @@ namespace ignd {
 
 // The small system behind an exact step: (H G + mu I) z = l, with G = J J^T (or J P J^T) and H block-diagonal, one
 // positive semidefinite block of `block` rows for each sample; then d = -J^T z is the damped Gauss-Newton direction
-// (docs/minibatch.md). Of symmetric matrices, stored row by row, only what lies on the diagonal and right of it is
-// read.
+// (docs/minibatch.md). Matrices are stored row by row; of G only what lies on the diagonal and right of it is read.
 //
 // With H = S S^T and l = S y + r, where r is what lies in directions without curvature, z = S v + r / mu with
 // (S^T G S + mu I) v = y - S^T G r / mu: symmetric and positive definite for every H >= 0, and without the difference

@@ -2,12 +2,15 @@
 
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
+#include "data/byte_source.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <system_error>
+#include <vector>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -34,6 +37,25 @@ bool leads_out(std::string_view name) {
   return false;
 }
 
+// Gzip on its way to libarchive, which would unpack it too, but without a look at its checksum.
+struct Unpacked {
+  std::unique_ptr<ByteSource> bytes;
+  std::vector<char> block;
+};
+
+la_ssize_t next_block(archive* reader, void* unpacked, const void** block) {
+  auto* from = static_cast<Unpacked*>(unpacked);
+  *block = from->block.data();
+  try {
+    return static_cast<la_ssize_t>(from->bytes->read(from->block));
+  } catch (const FileError& fault) {
+    archive_set_error(reader, EIO, "%s", fault.what());
+    return ARCHIVE_FATAL;
+  }
+}
+
+bool is_gzip(const fs::path& path) { return read_file(path, 2) == "\x1f\x8b"; }
+
 struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
@@ -44,18 +66,25 @@ class Archive {
   Archive(const fs::path& path, const ArchiveLimits& limits)
       : path_(path), limits_(limits), reader_(archive_read_new()) {
     if (!reader_) throw std::bad_alloc();
-    archive_read_support_filter_gzip(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_format_zip_seekable(reader_.get());
     constexpr std::size_t block = std::size_t{1} << 16;
-    check(archive_read_open_filename(reader_.get(), path.c_str(), block));
+    if (is_gzip(path)) {
+      unpacked_ = std::make_unique<Unpacked>(Unpacked{open_bytes(path.string()), std::vector<char>(block)});
+      check(archive_read_open(reader_.get(), unpacked_.get(), nullptr, next_block, nullptr));
+    } else {
+      check(archive_read_open_filename(reader_.get(), path.c_str(), block));
+    }
   }
 
   // Goes on to the next regular file; false at the end.
   bool next() {
     for (;;) {
       const int code = archive_read_next_header(reader_.get(), &entry_);
-      if (code == ARCHIVE_EOF) return false;
+      if (code == ARCHIVE_EOF) {
+        if (unpacked_) read_rest();
+        return false;
+      }
       check(code);
       read_header();
       const bool is_link = archive_entry_hardlink(entry_) != nullptr;
@@ -98,7 +127,21 @@ class Archive {
     if (archive_entry_size_is_set(entry_) == 0) return;
     // Also for members that nobody wants: a compressed one has to be read to get past it.
     hold_to(declared_size());
-    total_ += declared_size();
+    add_to_total(declared_size());
+  }
+
+  // The checksum comes behind everything, also behind the end that libarchive sees.
+  void read_rest() {
+    for (la_ssize_t size = 1; size > 0;) {
+      const void* block = nullptr;
+      size = next_block(reader_.get(), unpacked_.get(), &block);
+      check(size < 0 ? ARCHIVE_FATAL : ARCHIVE_OK);
+      add_to_total(static_cast<std::uint64_t>(size));
+    }
+  }
+
+  void add_to_total(std::uint64_t size) {
+    total_ += size;
     if (total_ > limits_.total) fail(fmt::format("it holds more than {} bytes", limits_.total));
   }
 
@@ -120,6 +163,7 @@ class Archive {
 
   const fs::path& path_;
   const ArchiveLimits& limits_;
+  std::unique_ptr<Unpacked> unpacked_;  // none for a zip
   std::unique_ptr<archive, FreeArchive> reader_;
   archive_entry* entry_ = nullptr;
   std::string name_, content_;

@@ -23,7 +23,8 @@ using MemberVisitor = std::function<void(const std::string& name, std::string_vi
 
 // Reads a .tgz, .tar.gz or .zip in place, in its own order, and visits the regular files in it that are wanted; nothing
 // is written to disk. A file that `name` does not make an archive is one member of that name. Throws FileError where
-// the archive is broken, cut off or beyond the limits, or where a name in it leads out of it.
+// the archive is broken, cut off or beyond the limits, or where a name in it leads out of it; that a .tgz is broken may
+// show only after the last visit.
 void visit_members(const std::filesystem::path& path, const std::string& name, const MemberWanted& wanted,
                    const MemberVisitor& visit, const ArchiveLimits& limits = {});
 
