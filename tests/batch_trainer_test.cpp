@@ -905,13 +905,13 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
   EXPECT_EQ(fault({.optimizer = find_optimizer("sgd"), .batch = {.mode = exact}}),
             "an exact step is one of Gauss-Newton, not of the rule 'gradient'");
   EXPECT_EQ(fault({.l2 = 0.1, .batch = {.mode = exact}}),
-            "l2 with exact steps of the rule 'gauss-newton:eps_c=auto,eps_lm=1e-05'");
+            "l2 cannot be combined with exact steps of the rule 'gauss-newton:eps_c=auto,eps_lm=1e-05'");
   EXPECT_EQ(fault({.metric = MetricKind::fading_second_moment}),
             "the fading metric is one of single samples; use second_moment");
   EXPECT_EQ(fault({.loss = make_vector_loss("softmax")}),
             "the softmax loss needs a model with an output for each class, two at least");
   EXPECT_EQ(fault({.batch = {.size = 10000, .mode = exact, .memory = 1000000}}),
-            "exact steps of 10000 samples with 1 output take 3.2e+03 MB, more than the 1 MB allowed; use smaller "
+            "exact steps of 10000 samples with 1 output take 3200 MB, more than the 1 MB allowed; use smaller "
             "batches");
   EXPECT_EQ(fault({.batch = {.size = std::size_t{1} << 62}}),
             "there is no memory for a batch of 4611686018427387904 samples");

@@ -1,6 +1,7 @@
 #include "data/example_reader.hpp"
 
 #include "byte_sources.hpp"
+#include "core/text.hpp"
 #include "data/svmlight.hpp"
 #include "data/vw_text.hpp"
 #include "ignd/error.hpp"
@@ -338,7 +339,7 @@ TEST_P(EveryFormat, GarbageGivesExamplesOrOneLineAboutIt) {
       c = stream.below(wild) == 0 ? static_cast<char>(stream.below(256)) : likely[stream.below(likely.size())];
     }
     const Outcome stopped = read_text(text, GetParam(), {.block_size = 64});
-    for (const char c : stopped.error) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+    EXPECT_EQ(printable(stopped.error, stopped.error.size()), stopped.error);
     const Outcome skipping = read_text(text, GetParam(), {.bad_rows = BadRows::skip});
     EXPECT_EQ(stopped.error.empty(), skipping.skipped == 0);
     EXPECT_TRUE(std::equal(stopped.examples.begin(), stopped.examples.end(), skipping.examples.begin()));

@@ -247,7 +247,21 @@ TEST_F(ImageTool, PredictsInTheOrderOfTheNames) {
   const Outcome flat = run_tool({"predict", model_, path("flat")});
   EXPECT_EQ(flat.exit_code, 0);
   EXPECT_EQ(flat.out, lines[0] + "\n" + one + "\n");
-  EXPECT_TRUE(contains(flat.err, "1 of 2 files cannot be read and are left out: ")) << flat.err;
+  EXPECT_TRUE(contains(flat.err, "1 file is left out: ")) << flat.err;
+}
+
+TEST_F(ImageTool, NoFileIsIgnoredInSilence) {
+  fill("photos", {{"stray.png", picture(true, 90)}, {"dark/more/1.png", picture(false, 91)}});
+  const Outcome trained = run_tool(train());
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "2 files are left out: 'dark/more/1.png' lies in no folder of a class"))
+      << trained.err;
+  const Outcome measured = run_tool({"evaluate", model_, data_});
+  EXPECT_TRUE(contains(measured.err, "'stray.png' lies in no folder of a class")) << measured.err;
+  const Outcome predicted = run_tool({"predict", model_, data_});
+  EXPECT_EQ(lines_of(predicted.out).size(), 63U) << "classes do not matter";
+  EXPECT_TRUE(contains(predicted.out, "\ndark/more/1.png,") && contains(predicted.out, "\nstray.png,"));
+  EXPECT_EQ(predicted.err, "");
 }
 
 TEST_F(ImageTool, RefusesToUseOtherData) {
@@ -352,8 +366,8 @@ TEST_F(ImageTool, RefusesOtherFolders) {
   refuse("mixed", {{"a/1.png", image}, {"b/1.txt", "words"}}, 1, "holds images and texts");
   refuse("neither", {{"a/1.doc", "x"}, {"b/1.doc", "x"}}, 1, "neither images");
   refuse("three", {{"a/1.png", image}, {"b/1.png", image}, {"c/1.png", image}}, 2, "there are 3 classes: a, b, c");
-  refuse("one", {{"a/1.png", image}}, 2, "there are 1 classes");
-  refuse("flat", {{"1.png", image}}, 2, "there are 0 classes");
+  refuse("one", {{"a/1.png", image}}, 2, "there is 1 class: a, but two are needed");
+  refuse("flat", {{"1.png", image}}, 2, "there are no classes; put the files of each of two into a folder");
   refuse("few", {{"a/1.png", image}, {"b/1.png", image}}, 2, "too few");
   refuse("broken", {{"a/1.png", "x"}, {"b/1.png", "y"}}, 1, "holds no image that can be read");
   write_text(path("broken.zip"), "PK\x03\x04 and no more");
@@ -489,6 +503,20 @@ TEST_F(TextTool, LearnsFromAColumnOfATable) {
   expect_refusal({"predict", model_, model_}, 1, "is a model, not data");
   // The same texts give the same model, but for how they are found.
   EXPECT_EQ(result(train({fill("reviews", all)}))["metrics"], trained["metrics"]);
+}
+
+TEST_F(TextTool, WhatIsNoTextIsLeftOut) {
+  const std::string data = fill("reviews", reviews());
+  run_tool(train({data}));
+  expect_refusal({"predict", model_, fill("photos", {{"cat/1.jpg", std::string("\xff\xd8\0\0", 4)}})}, 1,
+                 "holds no text: 'cat/1.jpg' is no text: it holds bytes of zero");
+  fill("photos", {{"cat/2", "words"}});
+  const Outcome mixed = run_tool({"predict", model_, path("photos")});
+  EXPECT_EQ(lines_of(mixed.out).size(), 2U);
+  EXPECT_TRUE(contains(mixed.err, "1 file is left out: 'cat/1.jpg' is no text")) << mixed.err;
+  write_text(path("new.csv"), table_of(reviews()));
+  expect_refusal({"predict", model_, path("new.csv")}, 1,
+                 "is a table, but the model learned from files of one text each");
 }
 
 TEST_F(TextTool, GoesOnWhereItWasStopped) {

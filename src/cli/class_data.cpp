@@ -34,13 +34,7 @@ class ClassData final : public TrainingData {
   ClassDataParts parts_;
 };
 
-void ClassData::print_warnings() const {
-  if (parts_.skipped.empty()) return;
-  std::vector<std::string> faults;
-  for (const SkippedFile& file : parts_.skipped) faults.push_back(file.fault);
-  print_error("ignd: warning: {} file{} left out: {}\n", faults.size(), faults.size() == 1 ? " is" : "s are",
-              list_faults(faults));
-}
+void ClassData::print_warnings() const { warn_of_skipped(parts_.skipped); }
 
 void ClassData::describe(JsonLine& line) const {
   std::vector<std::string> names;
@@ -65,6 +59,14 @@ TrainingData::RaceSize ClassData::race_size() const {
 }
 
 }  // namespace
+
+void warn_of_skipped(std::span<const SkippedFile> files) {
+  if (files.empty()) return;
+  std::vector<std::string> faults;
+  for (const SkippedFile& file : files) faults.push_back(file.fault);
+  print_error("ignd: warning: {} file{} left out: {}\n", faults.size(), faults.size() == 1 ? " is" : "s are",
+              list_faults(faults));
+}
 
 std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts) {
   return std::make_unique<ClassData>(std::move(parts));

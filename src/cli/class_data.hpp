@@ -4,6 +4,8 @@
 #include "data/class_files.hpp"
 #include "train/class_task.hpp"
 
+#include <span>
+
 namespace ignd::cli {
 
 // Images or texts to train on.
@@ -16,6 +18,9 @@ struct ClassDataParts {
   std::string detail;                // what is read of a sample
   std::vector<SkippedFile> skipped;  // by name
 };
+
+// One line, if any were left out.
+void warn_of_skipped(std::span<const SkippedFile> files);
 
 std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts);
 

@@ -73,7 +73,11 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->final_callback([&] { code = bench(options); });
 }
 
-CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group) {
+constexpr const char* any_data =
+    "Table, gzip or not (- is the standard input); or a folder or archive of images or texts";
+
+CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group,
+                              const char* meaning = any_data) {
   command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
       ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
@@ -82,16 +86,15 @@ CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const cha
   command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
       ->check(CLI::IsMember({"yes", "no"}))
       ->group(group);
-  return command->add_option("data", data.path,
-                             "Table, gzip or not (- is the standard input); or a folder or archive of images or texts");
+  return command->add_option("data", data.path, meaning);
 }
 
 constexpr std::uint64_t most_epochs = 1'000'000;
 
 // What is learned from which rows of a table, and how long.
-void add_table_options(CLI::App* command, TrainOptions& options) {
+void add_table_options(CLI::App* command, TrainOptions& options, const char* meaning) {
   const char* data = "Data";
-  add_data_options(command, options.data, data);
+  add_data_options(command, options.data, data, meaning);
   command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
   command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
   command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
@@ -145,7 +148,7 @@ void add_table_options(CLI::App* command, TrainOptions& options) {
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
-  add_table_options(command, options);
+  add_table_options(command, options, any_data);
   const char* training = "Training";
   CLI::Option* optimizer =
       command
@@ -234,7 +237,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 
 void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
-  add_table_options(command, options.training);
+  add_table_options(command, options.training, "Table, gzip or not: a plain file, which is read again");
   const char* comparison = "Comparison";
   command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, with commas between them")
       ->capture_default_str()

@@ -5,6 +5,14 @@
 #include "cli/quality_table.hpp"
 
 namespace ignd::cli {
+namespace {
+
+// How batches were stepped; "" where single samples were.
+std::string batch_in(const Checkpoint& checkpoint) {
+  return checkpoint.has("run.option.batch") ? checkpoint.text("run.option.batch") : "";
+}
+
+}  // namespace
 
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
                       const std::string& samples) {
@@ -24,8 +32,9 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
 void print_summary(const TrainedModel& model, const Checkpoint& checkpoint) {
   print("{} ({} weights), loss {}, {}\n", model.model->spec(), with_commas(model.model->parameters().size()),
         model.loss, checkpoint.text("run.status"));
-  print("rule {}, transform {}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
-        checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
+  const std::string batch = batch_in(checkpoint);
+  print("rule {}, transform {}{}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
+        batch.empty() ? "" : ", batch " + batch, checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
   print("target {}: {}\n", model.target.name, describe(model.target));
 }
 
@@ -41,6 +50,7 @@ JsonLine summary_line(const TrainedModel& model, const Checkpoint& checkpoint) {
       .set("schedule", checkpoint.text("schedule"))
       .set("steps", checkpoint.number("steps"))
       .set("status", checkpoint.text("run.status"));
+  if (const std::string batch = batch_in(checkpoint); !batch.empty()) line.set("batch", batch);
   return line;
 }
 

@@ -94,9 +94,9 @@ TrainOptions checked(TrainOptions options, const DataKind& kind) {
   make_step_rule(options.run.optimizer.rule);
   make_transform<float>(options.run.optimizer.transform);
   if (options.rate != "auto") options.run.rate = parse_number(options.rate, "the learning rate");
-  if (!(options.run.rate >= 0) || !std::isfinite(options.run.rate)) {
+  if (options.rate != "auto" && (!(options.run.rate > 0) || !std::isfinite(options.run.rate))) {
     throw InvalidArgument(
-        fmt::format("the learning rate is {}, but must be auto or a finite number of at least 0", options.rate));
+        fmt::format("the learning rate is {}, but must be auto or a finite number above 0", options.rate));
   }
   run_schedule(options.run.schedule, options.run.rate, 1);
   if (!(options.run.l2 >= 0) || !std::isfinite(options.run.l2)) {

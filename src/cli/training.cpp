@@ -86,8 +86,9 @@ class Training {
           with_commas(split.test.size()));
     print("target {}: {}\n", task_.target().name, describe(task_.target()));
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
-    print("model {}, {}; loss {}; {} + {}; schedule {}\n", options_.run.model, data_.inputs(), task_.loss(),
-          options_.run.optimizer.rule, options_.run.optimizer.transform, options_.run.schedule);
+    const std::string batch = options_.run.batch ? "; batch " + describe(*options_.run.batch) : "";
+    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.run.model, data_.inputs(), task_.loss(),
+          options_.run.optimizer.rule, options_.run.optimizer.transform, batch, options_.run.schedule);
     std::fflush(stdout);
   }
 
@@ -250,8 +251,9 @@ class Training {
   int interrupted(const TrainingRun& run) {
     save(run);
     if (!is_saved_) return interrupted_code;
-    print_error("ignd: interrupted after {} of {} steps; saved {}; go on with the same command and --resume {}\n",
-                with_commas(run.learned()), with_commas(run.to_learn()), quoted_path(options_.save), options_.save);
+    print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
+                with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(options_.save),
+                options_.save);
     return interrupted_code;
   }
 

@@ -1,5 +1,6 @@
 #include "cli/use_image_model.hpp"
 
+#include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
@@ -29,11 +30,11 @@ namespace {
 struct Predicted {
   ClassFiles listed;
   std::vector<std::optional<double>> outputs;  // none: the file cannot be read
-  std::vector<std::string> faults;
+  std::vector<SkippedFile> skipped;
 };
 
 Predicted predict_files(const ImageModel& model, const std::string& source, bool quiet) {
-  Predicted made{.listed = list_class_files(source), .outputs = {}, .faults = {}};
+  Predicted made{.listed = list_files(source), .outputs = {}, .skipped = {}};
   made.outputs.resize(made.listed.files.size());
   Trace<float> trace(*model.model);
   std::vector<float> x(image_channels * model.size.height * model.size.width);
@@ -45,7 +46,7 @@ Predicted predict_files(const ImageModel& model, const std::string& source, bool
       scale_pixels(as_planes(resize(image, model.size)), x);
       made.outputs[file] = model.model->predict({x}, trace);
     } catch (const FileError& fault) {
-      made.faults.emplace_back(fault.what());
+      made.skipped.push_back({made.listed.files[file].name, fault.what()});
     }
     progress.update(++done);
   });
@@ -64,18 +65,16 @@ int predict_images(const UseOptions& options, const Checkpoint& checkpoint) {
   refuse_model(options.data.path);
   if (!options.output.empty()) check_can_save(options.output, options.data);
   const Predicted made = predict_files(model, options.data.path, false);
-  if (made.faults.size() == made.outputs.size()) {
-    throw FileError(fmt::format("{} holds no image that can be read: {}", options.data.name(), made.faults.front()));
+  if (made.skipped.size() == made.outputs.size()) {
+    throw FileError(
+        fmt::format("{} holds no image that can be read: {}", options.data.name(), made.skipped.front().fault));
   }
   ClassPredictions predictions(model, "file");
   for (std::size_t i = 0; i < made.outputs.size(); ++i) {
     if (made.outputs[i]) predictions.add(made.listed.files[i].name, *made.outputs[i]);
   }
   predictions.write(options.output);
-  if (!made.faults.empty()) {
-    print_error("ignd: {} of {} files cannot be read and are left out: {}\n", made.faults.size(), made.outputs.size(),
-                list_faults(made.faults));
-  }
+  warn_of_skipped(made.skipped);
   return 0;
 }
 
@@ -90,9 +89,7 @@ int evaluate_images(const UseOptions& options, const Checkpoint& checkpoint) {
   } catch (const ReadingStopped&) {
     return interrupted_code;
   }
-  if (!images->skipped().empty()) {
-    print_error("ignd: {} files cannot be read and are left out\n", images->skipped().size());
-  }
+  warn_of_skipped(images->skipped());
   const ImageTask task(images);
   Trace<float> trace(*model.model);
   const auto& rows = task.split().test;

@@ -1,5 +1,6 @@
 #include "cli/use_text_model.hpp"
 
+#include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
@@ -55,10 +56,12 @@ TextSet read_texts(const TextModel& model, const UseOptions& options, bool with_
   if (options.data.path == "-") throw InvalidArgument("files of text cannot come from the standard input");
   refuse_table_options(options, "files of text");
   refuse_model(options.data.path);
-  TextSet texts = read_text_files(options.data.path, tokenizer_for(model), model.reader.length);
-  if (!texts.skipped().empty()) {
-    print_error("ignd: {} files are not named *.txt and are left out\n", texts.skipped().size());
+  if (is_table_name(options.data.path)) {
+    throw FileError(
+        fmt::format("{} is a table, but the model learned from files of one text each", options.data.name()));
   }
+  TextSet texts = read_text_files(options.data.path, tokenizer_for(model), model.reader.length, with_target);
+  warn_of_skipped(texts.skipped());
   return texts;
 }
 

@@ -69,6 +69,10 @@ double bytes_of(BatchSystems systems, std::size_t samples, std::size_t outputs, 
   return 0;
 }
 
+std::string megabytes(double bytes) {
+  return bytes < 1e9 ? fmt::format("{:.3g}", bytes / 1e6) : fmt::format("{:.0f}", bytes / 1e6);
+}
+
 // Of lambda, when the model of the loss was too good or too bad (Levenberg and Marquardt's idea in Martens's form).
 constexpr double lambda_factor = 1.5;
 constexpr double good_gain = 0.75, bad_gain = 0.25;
@@ -218,15 +222,15 @@ std::vector<std::string> BatchTrainer<T>::rule_faults() const {
         fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
   }
   if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
-    found.push_back(fmt::format("l2 with {} steps of the rule '{}'{}", to_string(batch.mode), rule_->spec(),
-                                several ? " and several outputs" : ""));
+    found.push_back(fmt::format("l2 cannot be combined with {} steps of the rule '{}'{}", to_string(batch.mode),
+                                rule_->spec(), several ? " and several outputs" : ""));
   }
   const double needed = bytes_of(systems(), batch.size, model_.outputs(), sizeof(T));
   if (needed > static_cast<double>(batch.memory)) {
     found.push_back(fmt::format(
-        "{} steps of {} samples with {} output{} take {:.3g} MB, more than the {:.3g} MB allowed; use smaller batches",
-        to_string(batch.mode), batch.size, model_.outputs(), several ? "s" : "", needed / 1e6,
-        static_cast<double>(batch.memory) / 1e6));
+        "{} steps of {} samples with {} output{} take {} MB, more than the {} MB allowed; use smaller batches",
+        to_string(batch.mode), batch.size, model_.outputs(), several ? "s" : "", megabytes(needed),
+        megabytes(static_cast<double>(batch.memory))));
   }
   return found;
 }

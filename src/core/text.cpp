@@ -27,6 +27,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Bytes of the character that a text begins with, in UTF-8; 0 if it is none, or one that does not print: controls, and
+// what turns the direction of the writing round.
+std::size_t printed_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  std::uint32_t point = first & (0x7fU >> length);
+  for (std::size_t k = 1; k < length; ++k) {
+    const auto next = static_cast<unsigned char>(text[k]);
+    if ((next & 0xc0U) != 0x80) return 0;
+    point = (point << 6U) | (next & 0x3fU);
+  }
+  constexpr std::uint32_t least[]{0, 0, 0x80, 0x800, 0x10000};
+  const bool is_character = point >= least[length] && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+  const bool turns = (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+  return is_character && point >= 0xa0 && !turns ? length : 0;
+}
+
 template <class Number>
 Number parse_whole(std::string_view text, std::string_view what, std::string_view kind) {
   Number value{};
@@ -49,15 +68,18 @@ std::uint64_t parse_count(std::string_view text, std::string_view what) {
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
-  for (const char c : text.substr(0, limit)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const std::size_t length = printed_length(text);
+    if (limit < std::max<std::size_t>(length, 1)) return out + "...";
+    limit -= std::max<std::size_t>(length, 1);
+    if (length > 0) {
+      out += text.substr(0, length);
     } else {
-      out += c;
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
-  return text.size() > limit ? out + "..." : out;
+  return out;
 }
 
 std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }

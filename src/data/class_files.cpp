@@ -127,9 +127,12 @@ ClassFiles with_classes(std::span<const std::string> names, std::span<const Arou
   for (const auto& folders : paths) {
     if (const auto name = class_of(folders, layout)) classes.emplace(*name);
   }
-  ClassFiles found{.classes = {classes.begin(), classes.end()}, .files = {}};
+  ClassFiles found{.classes = {classes.begin(), classes.end()}, .files = {}, .elsewhere = {}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto name = class_of(paths[i], layout);
+    if (!name && !layout.parts) {
+      found.elsewhere.push_back({names[i], quoted_path(names[i]) + " lies in no folder of a class"});
+    }
     if (!name) continue;
     const auto place = std::ranges::lower_bound(found.classes, *name);
     const auto label = static_cast<std::size_t>(place - found.classes.begin());
@@ -164,9 +167,7 @@ void visit_archive(const fs::path& source, const ClassFiles& listed, const Class
   if (visited != listed.files.size()) fail(source, "has changed while it was read; start again");
 }
 
-}  // namespace
-
-ClassFiles list_class_files(const fs::path& source) {
+ClassFiles list(const fs::path& source, bool by_class) {
   std::error_code fault;
   std::vector<std::string> names = fs::is_directory(source, fault) ? names_in_folder(source) : names_in_archive(source);
   std::ranges::sort(names);
@@ -178,12 +179,19 @@ ClassFiles list_class_files(const fs::path& source) {
   for (const std::string& name : names) paths.push_back(folders_of(name));
 
   const auto layout = find_layout(paths);
-  ClassFiles found = layout ? with_classes(names, paths, *layout) : without_classes(names);
+  const bool in_classes = layout && (by_class || layout->parts);
+  ClassFiles found = in_classes ? with_classes(names, paths, *layout) : without_classes(names);
   if (found.files.empty()) {
-    fail(source, "holds no files in the places looked at; put them into one folder per class: CLASS/file");
+    fail(source, by_class ? "holds no files in the places looked at; put them into one folder per class: CLASS/file"
+                          : "holds no files");
   }
   return found;
 }
+
+}  // namespace
+
+ClassFiles list_class_files(const fs::path& source) { return list(source, true); }
+ClassFiles list_files(const fs::path& source) { return list(source, false); }
 
 void visit_class_files(const fs::path& source, const ClassFiles& listed, const ClassFileVisitor& visit) {
   std::error_code fault;

@@ -26,13 +26,19 @@ struct SkippedFile {
 struct ClassFiles {
   std::vector<std::string> classes;  // in the order of their bytes; empty: the files have none
   std::vector<ClassFile> files;      // in the order of the bytes of their names
+  // What lies beside or below the folders of the classes, for whoever tells of it; nothing where there are parts, whose
+  // data sets have more files than those of classes.
+  std::vector<SkippedFile> elsewhere;
 };
 
 // What a source holds: a folder, or an archive (.zip, .tgz, .tar.gz), which is read in place. Known layouts are
 // CLASS/file, and {train,test}/CLASS/file, each as it is or below one common folder. Where there are no folders, the
-// files have no class; any other file is a source of one file. What is hidden, or lies elsewhere, is ignored, and so is
-// the class "unsup" of parts: reviews without a label. Throws FileError where nothing is left.
+// files have no class; any other file is a source of one file. What is hidden is ignored, and so is the class "unsup"
+// of parts: reviews without a label. Throws FileError where nothing is left.
 ClassFiles list_class_files(const std::filesystem::path& source);
+
+// For whoever does not care about classes: all files, wherever they lie, but of a source with parts the same.
+ClassFiles list_files(const std::filesystem::path& source);
 
 // Visits the files that were listed, with their place in the list and their content, in the order in which the source
 // gives them: an archive has its own, and cannot be read in another without being kept. Throws FileError, also where a

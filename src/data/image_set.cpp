@@ -182,12 +182,14 @@ void write_cache(const Wanted& wanted, const ImageSetOptions& options, ImageCach
   visit_class_files(wanted.source, listed,
                     [&](std::size_t file, std::string_view content) { decoder.add(file, content); });
   decoder.flush();
+  std::vector<SkippedFile> skipped = decoder.skipped();
+  skipped.insert(skipped.end(), listed.elsewhere.begin(), listed.elsewhere.end());
   const ImageIndex index{.source = wanted.source.string(),
                          .stamp = wanted.stamp,
                          .size = wanted.size,
                          .classes = listed.classes,
                          .images = decoder.images(),
-                         .skipped = decoder.skipped()};
+                         .skipped = std::move(skipped)};
   if (index.images.empty()) {
     throw FileError(
         fmt::format("{} holds no image that can be read: {}", quoted_path(wanted.source), index.skipped.front().fault));

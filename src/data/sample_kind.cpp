@@ -48,6 +48,11 @@ bool holds_files(const fs::path& source) {
 
 bool is_text_name(std::string_view name) { return ends_with_word(name, ".txt"); }
 
+bool is_table_name(std::string_view name) {
+  constexpr std::string_view endings[]{".csv", ".tsv", ".csv.gz", ".tsv.gz"};
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return ends_with_word(name, ending); });
+}
+
 SampleKind kind_of_files(const fs::path& source) {
   const ClassFiles listed = list_class_files(source);
   const auto image = std::ranges::find_if(listed.files, is_image_name, &ClassFile::name);

@@ -113,24 +113,36 @@ std::uint64_t TextSet::checksum() const {
   return hash;
 }
 
-TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens) {
-  const ClassFiles listed = list_class_files(source);
+TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens,
+                        bool with_classes) {
+  const ClassFiles listed = with_classes ? list_class_files(source) : list_files(source);
   const bool by_name = std::ranges::any_of(listed.files, [](const ClassFile& file) { return is_text_name(file.name); });
-  const auto is_text = [&](const ClassFile& file) { return !by_name || is_text_name(file.name); };
   std::vector<std::vector<std::uint32_t>> tokens(listed.files.size());
+  std::vector<std::string> faults(listed.files.size());
   TextEncoder encoder(tokenizer, most_tokens);
   visit_class_files(source, listed, [&](std::size_t file, std::string_view content) {
-    if (is_text(listed.files[file])) tokens[file] = encoder.encode(content);
+    const std::string& name = listed.files[file].name;
+    if (by_name && !is_text_name(name)) {
+      faults[file] = quoted_path(name) + " is not named *.txt";
+    } else if (content.find('\0') != std::string_view::npos) {
+      faults[file] = quoted_path(name) + " is no text: it holds bytes of zero";
+    } else {
+      tokens[file] = encoder.encode(content);
+    }
   });
   TextSet set(listed.classes);
   for (std::size_t i = 0; i < listed.files.size(); ++i) {
     const ClassFile& file = listed.files[i];
-    if (is_text(file)) {
+    if (faults[i].empty()) {
       set.add(file.name, file.label, file.part, tokens[i]);
     } else {
-      set.skip({file.name, fmt::format("{} is not named *.txt", quoted_path(file.name))});
+      set.skip({file.name, faults[i]});
     }
   }
+  if (set.size() == 0) {
+    throw FileError(fmt::format("{} holds no text: {}", quoted_path(source), set.skipped().front().fault));
+  }
+  for (const SkippedFile& file : listed.elsewhere) set.skip(file);
   return set;
 }
 

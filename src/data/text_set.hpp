@@ -53,7 +53,8 @@ class TextSet {
 // The texts of a folder or an archive with a folder for each class, in the order of their names; of each the last
 // `most_tokens`. Where some files are named *.txt, the others are skipped. Without class folders the set has no
 // classes. Throws FileError.
-TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens);
+TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens,
+                        bool with_classes = true);
 
 // Columns of a table.
 struct TextColumns {

@@ -170,7 +170,11 @@ std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
 void check_network(std::string_view text) {
   constexpr std::string_view prefix = "network:";
   const auto parsed = parse_network<float>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
-  require_one_output(parsed.layers.back()->output().count());
+  const std::size_t outputs = parsed.layers.back()->output().count();
+  if (outputs == 1) return;
+  throw InvalidArgument(fmt::format(
+      "the network has {} outputs, but must end in one; of several classes a table's linear and mlp: models learn",
+      outputs));
 }
 
 template class Network<float>;

@@ -16,6 +16,11 @@
 namespace ignd {
 namespace {
 
+// One that names its layer already.
+struct LayerFault : InvalidArgument {
+  using InvalidArgument::InvalidArgument;
+};
+
 constexpr std::size_t most_threads = 1024;
 
 std::string_view trimmed(std::string_view text) {
@@ -86,7 +91,7 @@ class Item {
 
   [[noreturn]] void refuse(const std::string& fault) const {
     const std::string who = number_ == 0 ? "the input" : fmt::format("layer {}", number_);
-    throw InvalidArgument(fmt::format("{} of the network, {}: {}", who, in_quotes(text_), fault));
+    throw LayerFault(fmt::format("{} of the network, {}: {}", who, in_quotes(text_), fault));
   }
 
   // Runs `make` and blames this item for what it complains about.
@@ -94,6 +99,8 @@ class Item {
   auto guarded(Make make) const -> decltype(make()) {
     try {
       return make();
+    } catch (const LayerFault&) {
+      throw;
     } catch (const InvalidArgument& fault) {
       refuse(fault.what());
     }

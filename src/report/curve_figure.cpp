@@ -104,7 +104,26 @@ class PanelMaker {
       y = sound;
       panel.remarks.emplace_back("Lines with failed runs leave the panel: they are far from all others.");
     }
+    const Range usual = usual_range(panel, failed);
+    if (!usual.empty() && usual.length() > 0 && y.length() > 5 * usual.length() && !experiment_.metric.log_scale) {
+      y = usual;
+      panel.remarks.emplace_back("Some lines leave the panel for a while.");
+    }
     set_y_range(panel, y, experiment_.metric.log_scale);
+  }
+
+  // Of where lines without failures start and of their later halves: without what happens in between.
+  static Range usual_range(const FigurePanel& panel, const std::vector<bool>& failed) {
+    Range usual;
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      if (failed[k] || panel.lines[k].points.empty()) continue;
+      const auto& points = panel.lines[k].points;
+      usual.include(points.front().y);
+      FigureLine later = panel.lines[k];
+      later.points.assign(points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2), points.end());
+      usual.include(later);
+    }
+    return usual;
   }
 
   // The median over the seeds: some are disturbed by what else the machine does.

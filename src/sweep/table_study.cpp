@@ -41,7 +41,7 @@ const std::vector<SettingKey>& table_study_keys() {
   static const TaskOptions task;
   static const std::vector<SettingKey> keys{
       {"data", Kind::word, "", 0, 0, {}, "path of the file, or the name of a data set that is one table"},
-      {"checksum", Kind::word, "", 0, 0, {}, "what `sha256sum` prints for it; other data are refused"},
+      {"checksum", Kind::word, "", 0, 0, {}, "must be given: what `sha256sum` prints for it; other data are refused"},
       {"format", Kind::word, guessed, 0, 0, {guessed, "csv", "tsv", "svmlight"}, "of the file"},
       {"delimiter", Kind::word, guessed, 0, 0, {}, "between fields: auto, one character, or tab"},
       {"header", Kind::word, guessed, 0, 0, {guessed, "yes", "no"}, "whether the first row holds names"},
@@ -137,7 +137,10 @@ std::vector<std::string> study_faults(const TableStudy& study) {
     }
   };
   if (study.data.path.empty()) faults.emplace_back("there is no path of a file");
-  if (!is_checksum(study.checksum)) faults.emplace_back("the checksum is not what `sha256sum` prints for a file");
+  if (!is_checksum(study.checksum)) {
+    faults.push_back(study.checksum.empty() ? "there is no checksum; give what `sha256sum` prints for the file"
+                                            : "the checksum is not what `sha256sum` prints for a file");
+  }
   if (study.task.target.empty()) faults.emplace_back("there is no column to predict");
   if (!(study.task.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
   if (!(study.task.test > 0)) faults.emplace_back("there are no test rows to measure on");

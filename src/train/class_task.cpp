@@ -29,9 +29,11 @@ ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const La
 
 ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::span<const Labelled> samples) {
   if (classes.size() != 2) {
-    throw InvalidArgument(fmt::format(
-        "there are {} classes{}, but two are needed", classes.size(),
-        classes.empty() ? "" : ": " + join(std::span(classes).first(std::min<std::size_t>(classes.size(), 5)), ", ")));
+    const auto some = std::span(classes).first(std::min<std::size_t>(classes.size(), 5));
+    throw InvalidArgument(
+        classes.empty() ? "there are no classes; put the files of each of two into a folder of its own: CLASS/file"
+                        : fmt::format("there {} {} class{}: {}, but two are needed", classes.size() == 1 ? "is" : "are",
+                                      classes.size(), classes.size() == 1 ? "" : "es", join(some, ", ")));
   }
   target_.name = "class";
   target_.classes = classes;

@@ -1,7 +1,11 @@
 #include "train/learner.hpp"
 
+#include "core/text.hpp"
+
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace ignd {
 namespace {
@@ -61,6 +65,12 @@ class InBatches final : public Learner {
 };
 
 }  // namespace
+
+std::string describe(const BatchOptions& batch) {
+  std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
+  if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
+  return text + (batch.adaptive ? " adaptive" : "");
+}
 
 std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked) {
   if (asked || model.outputs() == 1) return asked;

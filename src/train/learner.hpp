@@ -48,6 +48,8 @@ struct LearnerOptions {
 // The model must outlive it. Throws InvalidArgument.
 std::unique_ptr<Learner> make_learner(Model<float>& model, const LearnerOptions& options);
 
+std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
+
 // Samples of a step of such a learner; none if it takes one sample after the other, however many it is given.
 std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked);
 

@@ -26,7 +26,9 @@ void check_values(const Table& table, std::size_t column) {
     const double value = table[row][column];
     if (std::isfinite(value)) continue;
     throw BadSample(fmt::format("row {}: the target {} is {}", row + 1, in_quotes(table.columns()[column].name),
-                                std::isnan(value) ? "missing or not a number" : "infinite"));
+                                !std::isnan(value)                                   ? "infinite"
+                                : table.columns()[column].kind == ColumnKind::number ? "missing or not a number"
+                                                                                     : "missing"));
   }
 }
 

@@ -30,13 +30,6 @@ std::size_t checked_size(const BatchOptions& batch, std::size_t rows) {
   throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch.size, rows));
 }
 
-// "32 exact lambda 1"
-std::string describe(const BatchOptions& batch) {
-  std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
-  if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
-  return text + (batch.adaptive ? " adaptive" : "");
-}
-
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
 std::vector<std::pair<std::string, std::string>> describe(const LearningTask& task, const RunOptions& run) {
   auto options = task.options_used();
