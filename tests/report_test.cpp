@@ -633,6 +633,17 @@ TEST(Figure, ALineWithFailuresDoesNotHideTheOthers) {
   EXPECT_TRUE(contains(panels[0].remarks.at(0), "leave the panel"));
 }
 
+TEST(Figure, ASpikeOnTheWayDoesNotHideTheRest) {
+  ExperimentResults experiment = lake_experiment();
+  const double usual = curve_figure(experiment).panels[0].high_y;
+  for (SeedResult& run : experiment.panels[0].methods[0].runs) run.result.y.at(run.result.y.size() / 4) = 1e3;
+  const auto panels = curve_figure(experiment).panels;
+  EXPECT_NEAR(panels[0].high_y, usual, 0.2);
+  EXPECT_TRUE(contains(panels[0].remarks.at(0), "leave the panel for a while"));
+  for (SeedResult& run : experiment.panels[0].methods[0].runs) run.result.y.back() = 1e3;
+  EXPECT_GT(curve_figure(experiment).panels[0].high_y, 500) << "where it ends is shown";
+}
+
 // The search of a method over 1e-3, 1e-2, ..., each rate with the given scores.
 MethodResults searched(const std::string& name, const std::vector<std::vector<double>>& scores) {
   MethodResults method;
