@@ -56,25 +56,13 @@ void add_gram(const DenseBatch<T>& a, const DenseBatch<T>& b, std::size_t rows, 
   }
 }
 
-// Sums over the units of products of two columns of v, and the same of u: what the rows k and l of J have in common.
-template <class T>
-double product(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t k, std::size_t l, std::size_t per_sample) {
-  double of_u = 0, of_v = 0;
-  for (std::size_t r = 0; r < a.inputs; ++r) {
-    of_u += static_cast<double>(a.u[r * a.u_stride + k / per_sample]) * b.u[r * b.u_stride + l / per_sample];
-  }
-  for (std::size_t c = 0; c < a.units; ++c) {
-    of_v += static_cast<double>(a.v[c * a.v_stride + k]) * b.v[c * b.v_stride + l];
-  }
-  return of_u * of_v;
-}
-
 }  // namespace
 
 template <class T>
 BatchAlgebra<T>::BatchAlgebra(std::size_t most_samples, std::size_t most_per_sample, bool whole)
     : of_u_(whole ? most_samples * most_samples : most_samples),
-      of_v_(of_u_.size() * (whole ? most_per_sample * most_per_sample : 1)) {}
+      of_v_(whole ? of_u_.size() * most_per_sample * most_per_sample
+                  : std::max(most_samples, most_per_sample * most_per_sample)) {}
 
 template <class T>
 void BatchAlgebra<T>::gram(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, std::span<double> out) {
@@ -109,6 +97,25 @@ void BatchAlgebra<T>::gram(const BatchSensitivity<T>& j, const BatchSensitivity<
   }
 }
 
+// Of the rows of one sample.
+template <class T>
+void BatchAlgebra<T>::add_own_gram(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t sample, std::size_t n,
+                                   std::span<double> out) {
+  double of_u = 0;
+  for (std::size_t r = 0; r < a.inputs; ++r) {
+    of_u += static_cast<double>(a.u[r * a.u_stride + sample]) * b.u[r * b.u_stride + sample];
+  }
+  transposed_product(a.v + sample * n, a.v_stride, b.v + sample * n, b.v_stride, a.units, n, of_v_.data());
+  for (std::size_t k = 0; k < n; ++k) {
+    out[k * n + k] += of_u * of_v_[k * n + k];
+    for (std::size_t l = k + 1; l < n; ++l) {
+      const double both = of_u * of_v_[k * n + l];
+      out[k * n + l] += both;
+      out[l * n + k] += both;
+    }
+  }
+}
+
 template <class T>
 void BatchAlgebra<T>::gram_of_samples(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d,
                                       std::span<double> out) {
@@ -123,7 +130,7 @@ void BatchAlgebra<T>::gram_of_samples(const BatchSensitivity<T>& j, const BatchS
     if (const auto* a = std::get_if<OuterBatch<T>>(&j.blocks[i])) {
       const auto& b = std::get<OuterBatch<T>>(d.blocks[i]);
       if (n > 1) {
-        add_pairs([&](std::size_t k, std::size_t l) { return product(*a, b, k, l, n); });
+        for (std::size_t s = 0; s < samples; ++s) add_own_gram(*a, b, s, n, out.subspan(s * n * n, n * n));
         continue;
       }
       const auto& kernel = kernels::table<T>();

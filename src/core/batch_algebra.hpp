@@ -46,6 +46,8 @@ class BatchAlgebra {
     AlignedVector<T> rows;
   };
 
+  void add_own_gram(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t sample, std::size_t n,
+                    std::span<double> out);
   void weigh(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample, std::span<const T> z);
   void add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample, std::span<const T> z,
                  T factor, T* out, bool add);

@@ -95,7 +95,7 @@ struct BatchTrainer<T>::Room {
       : outputs(model.outputs()),
         targets_each(targets),
         batch(model.make_batch(options.size)),
-        algebra(options.size, outputs, systems == BatchSystems::of_batch),
+        algebra(options.size, systems == BatchSystems::none ? 1 : outputs, systems == BatchSystems::of_batch),
         system(rows_of(systems, options.size), outputs, std::numeric_limits<T>::epsilon()),
         x(options.size),
         weight(options.size),

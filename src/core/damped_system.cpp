@@ -72,6 +72,19 @@ void DampedSystem::apply_root(std::size_t rows, std::span<const double> x, std::
   }
 }
 
+// G S, block by block.
+void DampedSystem::form_half(std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    double* row = half_.data() + r * rows;
+    std::fill_n(row, rows, 0.0);
+    for (std::size_t k = 0; k < rows; ++k) {
+      const double factor = gram_at(rows, r, k);
+      double* block = row + (k - k % block_);
+      for (std::size_t c = 0; c <= k % block_; ++c) block[c] += factor * root_[k * block_ + c];
+    }
+  }
+}
+
 // S^T G S + mu I.
 void DampedSystem::form_system(std::size_t rows, double mu) {
   if (block_ == 1) {
@@ -79,24 +92,14 @@ void DampedSystem::form_system(std::size_t rows, double mu) {
       for (std::size_t c = r; c < rows; ++c) system_[r * rows + c] = root_[r] * gram_[r * rows + c] * root_[c];
     }
   } else {
-    for (std::size_t c = 0; c < rows; ++c) {  // half = G S, of which column c needs the rows of c's block
-      const std::size_t first = c - c % block_;
-      for (std::size_t r = 0; r < rows; ++r) {
-        double sum = 0;
-        for (std::size_t k = first; k < first + block_; ++k) {
-          sum += gram_at(rows, r, k) * root_[k * block_ + c % block_];
-        }
-        half_[r * rows + c] = sum;
-      }
-    }
+    form_half(rows);
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t first = r - r % block_;
-      for (std::size_t c = r; c < rows; ++c) {
-        double sum = 0;
-        for (std::size_t k = first; k < first + block_; ++k) {
-          sum += root_[k * block_ + r % block_] * half_[k * rows + c];
-        }
-        system_[r * rows + c] = sum;
+      double* row = system_.data() + r * rows;
+      std::fill(row + r, row + rows, 0.0);
+      for (std::size_t k = r; k < r - r % block_ + block_; ++k) {  // S is lower: above r there are zeros
+        const double factor = root_[k * block_ + r % block_];
+        const double* half = half_.data() + k * rows;
+        for (std::size_t c = r; c < rows; ++c) row[c] += factor * half[c];
       }
     }
   }

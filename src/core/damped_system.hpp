@@ -35,6 +35,7 @@ class DampedSystem {
   bool solve_undamped(std::size_t rows, std::span<const double> l, std::span<double> z);
   bool factor_curvature(std::size_t rows);
   void divide_by_root(std::size_t rows, std::span<const double> l);
+  void form_half(std::size_t rows);
   void form_system(std::size_t rows, double mu);
   void apply_root(std::size_t rows, std::span<const double> x, std::span<double> out, bool transposed) const;
 
