@@ -544,7 +544,8 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "nan"}), 2, "--lambda is nan");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--optimizer", "sgd"}), 2,
                  "an exact step is one of Gauss-Newton");
-  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2, "l2 cannot be combined with exact steps");
+  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2,
+                 "l2 cannot be combined with exact steps");
   expect_refusal(train("y", {"--batch", "300", "--batch-mode", "exact", "--memory", "1"}), 2,
                  "exact steps of 300 samples with 1 output take 2.17 MB, more than the 1 MB allowed");
   expect_refusal(train("y", {"--loss", "softmax"}), 1, "holds 400 different numbers in 400 rows, each its own");
