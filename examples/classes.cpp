@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
-#include <vector>
 
 #include <ignd/ignd.hpp>
 
@@ -41,11 +40,13 @@ int main() {
                                             .schedule = ignd::Schedule::constant(0.5),
                                             .batch = {.size = 16, .mode = ignd::BatchMode::exact, .lambda = 0.1}});
   ignd::Stream stream(1, "points");
+  std::array<Point, 16> points{};
+  std::array<ignd::Sample<float>, 16> samples;
   for (int step = 0; step < 300; ++step) {
-    std::vector<Point> points;
-    std::vector<ignd::Sample<float>> samples;
-    for (int k = 0; k < 16; ++k) points.push_back(draw(stream));
-    for (const Point& point : points) samples.push_back({{point.x}, point.label});
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      points[k] = draw(stream);
+      samples[k] = {{points[k].x}, points[k].label};
+    }
     trainer.step(samples);
   }
 

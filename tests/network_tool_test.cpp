@@ -273,6 +273,7 @@ TEST_F(ImageTool, RefusesToUseOtherData) {
   expect_refusal({"predict", model_, fill("texts", {{"1.txt", "words"}})}, 1, "holds no image that can be read");
   expect_refusal({"predict", model_, path("none")}, 1, "none");
   expect_refusal({"predict", model_, model_}, 1, "is a model, not data");
+  expect_refusal({"predict", data_, model_}, 1, "is a model, not data; are the two in the right order?");
   expect_refusal({"evaluate", model_, model_}, 1, "is a model, not data");
   expect_refusal({"predict", model_, data_, "--format", "csv"}, 2, "--format cannot be given for images");
   expect_refusal({"evaluate", model_, data_, "--weight", "w", "--header", "no"}, 2, "--header, --weight cannot");

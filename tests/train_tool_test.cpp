@@ -632,8 +632,8 @@ TEST_F(TrainTool, RefusesBrokenModels) {
 TEST_F(TrainTool, NoticesThatModelAndDataAreSwapped) {
   run_tool(train("y"));
   const std::string before = content_of(data_);
-  expect_refusal({"predict", data_, model_}, 1, "is not an ignd checkpoint");
-  expect_refusal({"evaluate", data_, model_}, 1, "is not an ignd checkpoint");
+  expect_refusal({"predict", data_, model_}, 1, "is a model, not data");
+  expect_refusal({"evaluate", data_, model_}, 1, "is a model, not data");
   expect_refusal({"predict", model_, model_}, 1, "is a model, not data");
   expect_refusal({"train", model_, "--target", "y"}, 1, "is a model, not data");
   expect_refusal({"train", data_, "--target", "y", "--save", data_}, 1, "that is the data");

@@ -62,7 +62,6 @@ bool is_image_model(const Checkpoint& checkpoint) {
 int predict_images(const UseOptions& options, const Checkpoint& checkpoint) {
   const auto model = load_model<ImageModel>(options.model, checkpoint);
   refuse_table_options(options, "images");
-  refuse_model(options.data.path);
   if (!options.output.empty()) check_can_save(options.output, options.data);
   const Predicted made = predict_files(model, options.data.path, false);
   if (made.skipped.size() == made.outputs.size()) {
@@ -81,7 +80,6 @@ int predict_images(const UseOptions& options, const Checkpoint& checkpoint) {
 int evaluate_images(const UseOptions& options, const Checkpoint& checkpoint) {
   const auto model = load_model<ImageModel>(options.model, checkpoint);
   refuse_table_options(options, "images");
-  refuse_model(options.data.path);
   check_classes(options, list_class_files(options.data.path).classes, model.target);
   std::shared_ptr<const ImageSet> images;
   try {

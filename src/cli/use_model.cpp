@@ -48,6 +48,7 @@ auto blaming(const DataFile& data, Use use) -> decltype(use()) {
 
 int predict(const UseOptions& options) {
   if (!options.output.empty()) refuse_same_file(options.output, options.model, "the model");
+  refuse_model(options.data.path);
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return predict_stream(options, checkpoint);
   if (is_image_model(checkpoint)) return predict_images(options, checkpoint);
@@ -93,6 +94,7 @@ int predict(const UseOptions& options) {
 }
 
 int evaluate(const UseOptions& options) {
+  refuse_model(options.data.path);
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return evaluate_stream(options, checkpoint);
   if (is_image_model(checkpoint)) return evaluate_images(options, checkpoint);

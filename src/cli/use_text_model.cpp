@@ -55,7 +55,6 @@ TextSet read_texts(const TextModel& model, const UseOptions& options, bool with_
   }
   if (options.data.path == "-") throw InvalidArgument("files of text cannot come from the standard input");
   refuse_table_options(options, "files of text");
-  refuse_model(options.data.path);
   if (is_table_name(options.data.path)) {
     throw FileError(
         fmt::format("{} is a table, but the model learned from files of one text each", options.data.name()));
