@@ -139,7 +139,7 @@ std::vector<std::string> study_faults(const TableStudy& study) {
   if (study.data.path.empty()) faults.emplace_back("there is no path of a file");
   if (!is_checksum(study.checksum)) {
     faults.emplace_back(study.checksum.empty() ? "there is no checksum; give what `sha256sum` prints for the file"
-                                            : "the checksum is not what `sha256sum` prints for a file");
+                                               : "the checksum is not what `sha256sum` prints for a file");
   }
   if (study.task.target.empty()) faults.emplace_back("there is no column to predict");
   if (!(study.task.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
