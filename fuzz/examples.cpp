@@ -1,5 +1,6 @@
 #include "examples.hpp"
 
+#include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "require.hpp"
 
@@ -119,7 +120,7 @@ ExampleBlock check_examples(ExampleFormat format, std::string_view text) {
   const Outcome stopped = read_blocks(format, text, {1, BadRows::stop, block_size});
   require_same(stopped.examples, front, "an error comes behind the same example");
   require(stopped.error.empty() != stopping.stopped_at.has_value(), "and it comes");
-  require(std::ranges::all_of(stopped.error, [](char c) { return c >= ' ' && c <= '~'; }), "it is one line of text");
+  require(printable(stopped.error, stopped.error.size()) == stopped.error, "it is one line of text");
   return good;
 }
 
