@@ -572,6 +572,22 @@ TEST(BatchTrainer, ARefusedBatchLeavesTheMetricAsItWas) {
   EXPECT_EQ(weights_of(model), weights_of(other));
 }
 
+// What is refused only when its system is solved has been observed already.
+TEST(BatchTrainer, ASingularBatchLeavesTheMetricAsItWas) {
+  Stream stream(25, "singular");
+  const Samples data = random_samples(stream, 5, 2, *make_loss("squared"));
+  const BatchTrainerOptions options{.metric = MetricKind::second_moment,
+                                    .batch = {.size = 2, .mode = BatchMode::exact, .lambda = 0}};
+  Linear<double> model(2), other(2);
+  BatchTrainer<double> trainer(model, options), undisturbed(other, options);
+  trainer.step(std::span(data.all).first(2));
+  undisturbed.step(std::span(data.all).first(2));
+  EXPECT_THROW(trainer.step(std::vector(2, data.all[4])), SingularSystem);
+  trainer.step(std::span(data.all).subspan(2, 2));
+  undisturbed.step(std::span(data.all).subspan(2, 2));
+  EXPECT_EQ(weights_of(model), weights_of(other));
+}
+
 TEST(BatchTrainer, WeightsMayBeOfAnySize) {
   Stream stream(21, "weights");
   Samples data = random_samples(stream, 3, 4, *make_loss("squared"));
