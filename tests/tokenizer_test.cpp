@@ -1,6 +1,6 @@
 #include "data/tokenizer.hpp"
 
-#include "data/utf8.hpp"
+#include "core/utf8.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "rank_files.hpp"

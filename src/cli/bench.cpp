@@ -76,13 +76,15 @@ Timed time_dense(const std::string& spec, std::size_t features, const Optimizer&
   std::vector<std::uint32_t> order(sample_count);
   std::iota(order.begin(), order.end(), 0U);
   stream.shuffle(order);
-  const double warm_up = 40'000.0 * static_cast<double>(runs.size());
-  return {[runs, samples, order, next = std::size_t{0}]() mutable {
-            Run<T>& run = *runs[next++ % runs.size()];
-            learn(*run.trainer, *samples, order);
-            run.require_health();
-          },
-          static_cast<double>(sample_count), warm_up};
+  const auto count = static_cast<double>(runs.size());
+  Timed timed{[runs, samples, order, next = std::size_t{0}]() mutable {
+                Run<T>& run = *runs[next++ % runs.size()];
+                learn(*run.trainer, *samples, order);
+                run.require_health();
+              },
+              static_cast<double>(sample_count)};
+  timed.warm_up_units *= count;
+  return timed;
 }
 
 // Sorted features, as the readers of sparse files give them; a few samples have one twice.

@@ -1,5 +1,6 @@
 #include "core/text.hpp"
 
+#include "core/utf8.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -27,23 +28,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Bytes of the character that a text begins with, in UTF-8; 0 if it is none, or one that does not print: controls, and
-// what turns the direction of the writing round.
-std::size_t printed_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  std::uint32_t point = first & (0x7fU >> length);
-  for (std::size_t k = 1; k < length; ++k) {
-    const auto next = static_cast<unsigned char>(text[k]);
-    if ((next & 0xc0U) != 0x80) return 0;
-    point = (point << 6U) | (next & 0x3fU);
-  }
-  constexpr std::uint32_t least[]{0, 0, 0x80, 0x800, 0x10000};
-  const bool is_character = point >= least[length] && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
-  const bool turns = (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
-  return is_character && point >= 0xa0 && !turns ? length : 0;
+// Controls, ends of lines, and what turns the direction of the writing round.
+bool prints(std::string_view character) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
+  if (character.size() == 1) return byte(0) >= 0x20 && byte(0) != 0x7f;
+  if (character.size() == 2) return byte(0) != 0xc2 || byte(1) >= 0xa0;
+  const bool turns = byte(0) == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                                         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+  return !turns;
 }
 
 template <class Number>
@@ -69,15 +61,13 @@ std::uint64_t parse_count(std::string_view text, std::string_view what) {
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = printed_length(text);
-    if (limit < std::max<std::size_t>(length, 1)) return out + "...";
-    limit -= std::max<std::size_t>(length, 1);
-    if (length > 0) {
-      out += text.substr(0, length);
-    } else {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    const Utf8Character found = character_at(text);
+    const bool stands = found.whole && prints(text.substr(0, found.size));
+    const std::size_t taken = stands ? found.size : 1;
+    if (limit < taken) return out + "...";
+    limit -= taken;
+    out += stands ? std::string(text.substr(0, taken)) : fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(taken);
   }
   return out;
 }

@@ -2,7 +2,7 @@
 
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
-#include "data/utf8.hpp"
+#include "core/utf8.hpp"
 #include "ignd/error.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 #include "report/escape.hpp"
 
+#include "core/utf8.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,21 +11,11 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-// The length of the valid character that the text starts with, or 0.
+// The length of the character that the text starts with, or 0: it is none, or none for XML.
 std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte(k) & 0xC0U) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) > 0x9F;
-  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
-  const bool not_for_xml = first == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE;
-  return overlong || surrogate || too_large || not_for_xml ? 0 : length;
+  const Utf8Character found = character_at(text);
+  const bool for_xml = !text.starts_with("\xEF\xBF\xBE") && !text.starts_with("\xEF\xBF\xBF");
+  return found.whole && for_xml ? found.size : 0;
 }
 
 bool is_control(std::string_view character) {

@@ -1,4 +1,4 @@
-#include "data/utf8.hpp"
+#include "core/utf8.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +26,9 @@ Lead lead_of(unsigned char first) {
   return {1, 0xff, 0};  // none: nothing may follow
 }
 
-struct Character {
-  std::size_t size;
-  bool whole;
-};
+}  // namespace
 
-Character character_at(std::string_view text) {
+Utf8Character character_at(std::string_view text) {
   Lead lead = lead_of(static_cast<unsigned char>(text[0]));
   for (std::size_t i = 1; i <= lead.more; ++i) {
     const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -41,6 +38,8 @@ Character character_at(std::string_view text) {
   }
   return {lead.more + 1, true};
 }
+
+namespace {
 
 std::size_t ascii_prefix(std::string_view text) {
   std::size_t size = 0;
@@ -54,7 +53,7 @@ std::size_t ascii_prefix(std::string_view text) {
 std::size_t valid_prefix(std::string_view text) {
   std::size_t size = ascii_prefix(text);
   while (size < text.size()) {
-    const Character character = character_at(text.substr(size));
+    const Utf8Character character = character_at(text.substr(size));
     if (!character.whole) break;
     size += character.size;
     if (character.size > 1) size += ascii_prefix(text.substr(size));
