@@ -322,6 +322,17 @@ TEST_F(ReproduceTool, ListsWhatThereIs) {
   EXPECT_TRUE(contains(outcome.out, "lqr ")) << outcome.out;
 }
 
+TEST_F(ReproduceTool, TakesNamesWithHyphensOrUnderscores) {
+  const Outcome outcome = run_tool({"reproduce", "--list", "cats-vs-dogs", "frozen_lake"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "cats_vs_dogs ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "frozen-lake ")) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "lqr ")) << outcome.out;
+  const Outcome twice = run_tool({"reproduce", "--list", "cats-vs-dogs", "cats_vs_dogs"});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_TRUE(contains(twice.err, "two experiments are named 'cats_vs_dogs'")) << twice.err;
+}
+
 // An installed program has experiments of its own beside it: here one of each kind.
 TEST_F(ReproduceTool, WithoutNamesItMakesWhatTheFilesSay) {
   const fs::path own = path("prefix/share/ignd/experiments");

@@ -35,6 +35,12 @@ std::vector<std::string> own_names() {
   return names;
 }
 
+// Whether a name says what it means with hyphens or underscores is nothing to remember.
+std::string with_hyphens(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".toml"); }
 
 void read_one(const std::string& name, const fs::path& path, const ExperimentOptions& options,
@@ -62,8 +68,13 @@ std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& nam
   for (const std::string& name : names.empty() ? known : names) {
     if (is_path(name)) {
       read_one(name, name, options, files, faults);
-    } else if (std::find(known.begin(), known.end(), name) != known.end()) {
-      read_one(name, own_folder() / (name + ".toml"), options, files, faults);
+      continue;
+    }
+    const auto own = std::find_if(known.begin(), known.end(), [&name](const std::string& candidate) {
+      return with_hyphens(candidate) == with_hyphens(name);
+    });
+    if (own != known.end()) {
+      read_one(*own, own_folder() / (*own + ".toml"), options, files, faults);
     } else {
       faults.push_back(fmt::format("there is no experiment {}{}; `ignd reproduce --list` shows them", in_quotes(name),
                                    suggestion(name, known)));
