@@ -1,5 +1,6 @@
 #include "dense_reference.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -243,8 +244,8 @@ TEST(NotFinite, Sensitivity) {
 TEST(NotFinite, Coefficient) {
   Linear<double> model(1, false);
   Trainer<double> trainer(model, {.optimizer = find_optimizer("nlms")});
-  const std::vector<double> x{1e-160};  // s = 1e-320, and 1 / s overflows
-  expect_run_ended(trainer, model, {{x}, 1}, StepStatus::coefficient_not_finite);
+  const std::vector<double> x{1.5e-154};  // s = 2.25e-308, and 10 / s overflows
+  expect_run_ended(trainer, model, {{x}, 10}, StepStatus::coefficient_not_finite);
 }
 
 TEST(NotFinite, StepThatIsTooLongForAFloat) {
@@ -258,6 +259,27 @@ TEST(NotFinite, StepThatIsTooLongForAFloat) {
 TEST(NotFinite, StatusesHaveNames) {
   EXPECT_STREQ(to_string(StepStatus::output_not_finite), "output not finite");
   EXPECT_STREQ(to_string(StepStatus::coefficient_not_finite), "coefficient not finite");
+}
+
+// Rounding would keep a decaying moment at the smallest number there is, and every later step would be slow.
+template <class T>
+void expect_moments_to_vanish() {
+  Linear<T> model(2, false);
+  Trainer<T> trainer(model, {.optimizer = find_optimizer("adam"), .schedule = Schedule::constant(1e-3)});
+  const std::vector<T> once{1, 0};
+  const std::vector<T> later{0, 1};
+  trainer.step({{once}, 1});
+  const double decays = std::log(std::numeric_limits<T>::min()) / std::log(0.9);
+  for (int i = 0; i < 2 * decays; ++i) ASSERT_EQ(trainer.step({{later}, 1}).status, StepStatus::learned);
+  Checkpoint checkpoint;
+  trainer.save(checkpoint);
+  EXPECT_EQ(checkpoint.array<T>("transform.first-moment", 2)[0], 0);
+  EXPECT_NE(checkpoint.array<T>("transform.first-moment", 2)[1], 0);
+}
+
+TEST(Moments, OfWhatIsNeverSeenAgainVanish) {
+  expect_moments_to_vanish<float>();
+  expect_moments_to_vanish<double>();
 }
 
 TEST(L2, ARateThatWouldShrinkPastZeroIsRefused) {

@@ -6,6 +6,7 @@
 #include "cli/output.hpp"
 #include "core/text.hpp"
 #include "ignd/ignd.hpp"
+#include "kernels/flush_to_zero.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/peaks.hpp"
 #include "rl/policy_evaluation.hpp"
@@ -139,6 +140,7 @@ Timed time_q_updates(const std::string& map, const Optimizer& optimizer) {
     state = outcome.over() ? walk.reset() : outcome.state;
   }
   return {[lake, learning, updates] {
+            [[maybe_unused]] const kernels::FlushToZero flush;  // as around an episode
             for (const Update& update : updates) learning->learn(update.state, update.action, update.outcome);
             if (learning->diverged()) throw Error("a benchmark run ended early");
           },

@@ -279,7 +279,7 @@ void BatchTrainer<T>::gather(std::span<const Sample<T>> samples, std::span<const
 
 template <class T>
 BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::span<const double> targets) {
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  [[maybe_unused]] const kernels::FlushToZero flush;
   BatchStepInfo info{.step = steps_, .rate = options_.schedule.rate(steps_ + 1), .gain = {}, .status = status_};
   if (status_ != StepStatus::learned) return info;
   check(samples, targets);

@@ -35,7 +35,7 @@ void Samples<T>::add(std::span<const T> values, double y, double weight) {
 
 template <class T>
 StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  [[maybe_unused]] const kernels::FlushToZero flush;
   StepInfo last;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (order[k] >= samples.size()) {
@@ -50,7 +50,7 @@ StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const s
 
 template <class T>
 StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps) {
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  [[maybe_unused]] const kernels::FlushToZero flush;
   StepInfo last;
   for (std::size_t k = 0; k < samples.size(); ++k) {
     trainer.flushed_step(samples[k], last);

@@ -87,7 +87,7 @@ std::unique_ptr<Model<T>> current_model(const Model<T>& model, const Updater<T>&
   if (which == Iterate::averaged && (average_from == 0 || steps < average_from)) {
     throw InvalidArgument("there is no averaged iterate: set average_from to a step that has been taken");
   }
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;  // as in a step
+  [[maybe_unused]] const kernels::FlushToZero flush;  // as in a step
   auto copy = model.clone();
   Updater<T> own = updater;
   own.catch_up_all(copy->parameters(), steps);

@@ -145,7 +145,7 @@ void Trainer<T>::check_values(const Sample<T>& sample) {
 
 template <class T>
 StepInfo Trainer<T>::step(const Sample<T>& sample) {
-  [[maybe_unused]] const kernels::FlushToZeroIn<T> flush;
+  [[maybe_unused]] const kernels::FlushToZero flush;
   StepInfo info;
   flushed_step(sample, info);
   return info;

@@ -13,9 +13,9 @@ namespace ignd {
 
 namespace {
 
-// The size from which a row of a dense layer is better left waiting than stepped along: in short ones, finding out what
-// it has missed costs more than the steps (docs/performance.md).
-constexpr std::size_t waiting_bytes = 512;
+// The width from which a row of a dense layer is better left waiting than stepped along: in short ones, finding out
+// what it has missed costs more than the steps (docs/performance.md).
+constexpr std::size_t waiting_width = 128;
 
 }  // namespace
 
@@ -53,8 +53,7 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   if (averages) average_.resize(parameter_count);
   for (const RowTable& table : options_.tables) {
     Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
-    const bool pays =
-        table.width * sizeof(T) >= waiting_bytes && options_.l2 == 0 && !averages && !options_.whole_layers;
+    const bool pays = table.width >= waiting_width && options_.l2 == 0 && !averages && !options_.whole_layers;
     if (table.sparse ? drifts || averages : drifts && pays) rows.stamp.resize(table.rows);
     if (table.sparse && options_.l2 > 0) rows.log_shrink.resize(table.rows);
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();

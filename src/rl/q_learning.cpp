@@ -2,6 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "ignd/transform.hpp"
+#include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -131,6 +132,7 @@ double QLearning::run_episode() {
   const double epsilon = this->epsilon();
   ++episodes_;
   if (diverged_) return 0;
+  [[maybe_unused]] const kernels::FlushToZero flush;  // as every step does: once for all of them
   double sum = 0;
   std::uint32_t state = walk_.reset();
   for (Outcome outcome; !outcome.over();) {
