@@ -443,7 +443,7 @@ HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b
     a = hn::MulAdd(mixed, g, hn::Mul(beta1, a));
     b = hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(hn::Set(d, step.beta2), b));
     const auto root = hn::MulAdd(hn::Set(d, step.root2), hn::Sqrt(b), eps);
-    // The product first: dividing a moment that has decayed to a denormal takes many times as long.
+    // The product first: where denormals are kept, dividing a moment that has decayed to one takes many times as long.
     const auto lost = hn::Div(hn::Mul(hn::Set(d, step.alpha * step.correction1), a), root);
     return decays ? hn::MulAdd(hn::Set(d, step.alpha * step.decay), w, lost) : lost;
   } else {
