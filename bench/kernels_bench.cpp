@@ -55,7 +55,11 @@ void count(benchmark::State& state, std::size_t items) {
 template <class T>
 StepConstants<T> adam_step() {
   // A small rate: however often the step is repeated, the weights stay of one size.
-  return {T(1e-7), T(0.9), T(0.999), T(1e-8), T(1), T(1), T(0)};
+  return {.alpha = T(1e-7),
+          .beta1 = T(0.9),
+          .beta2 = T(0.999),
+          .root_beta2 = static_cast<T>(std::sqrt(0.999)),
+          .eps = T(1e-8)};
 }
 
 template <class T>
@@ -268,12 +272,14 @@ void adam_idle(benchmark::State& state, const Table<T>& table, std::size_t n, do
     for (std::size_t k = 0; k < 3; ++k) series[k] += f / std::pow(r, static_cast<double>(k + 1));
   }
   // The moments are not shrunk, so that each repetition does the same.
-  const AdamIdle<T> idle{
-      factor, root, {static_cast<T>(series[0]), static_cast<T>(series[1]), static_cast<T>(series[2])}, T(1e-8), T(1),
-      T(1),   T(1)};
+  const AdamIdle<T> idle{.factor = factor,
+                         .root = root,
+                         .series = {static_cast<T>(series[0]), static_cast<T>(series[1]), static_cast<T>(series[2])},
+                         .limit = ignd::kernels::series_limit<T> * root.back(),
+                         .eps = T(1e-8)};
   auto w = normals<T>(n);
   auto a = normals<T>(n, moment);
-  std::vector<T> b(n, static_cast<T>(moment * moment));
+  std::vector<T> b(n, static_cast<T>(moment));
   for (auto _ : state) {
     table.adam_idle(idle, {w.data(), a.data(), b.data()}, n);
     benchmark::ClobberMemory();

@@ -50,7 +50,8 @@ class Correction {
 template <class T>
 class Coordinatewise final : public Transform<T> {
  public:
-  explicit Coordinatewise(Constants constants) : constants_(std::move(constants)) {}
+  explicit Coordinatewise(Constants constants)
+      : constants_(std::move(constants)), root_beta2_(static_cast<T>(std::sqrt(constants_.beta2))) {}
 
   std::vector<std::string> state_names() const override { return constants_.state_names; }
   std::string spec() const override { return constants_.spec; }
@@ -90,7 +91,7 @@ class Coordinatewise final : public Transform<T> {
     const bool was_stationary = steps.stationary;
     steps.stationary = schedule.is_constant_from(first) && corrections_are_one(first);
     steps.shrink[0] = static_cast<T>(std::pow(c.beta1, count));
-    steps.shrink[1] = static_cast<T>(std::pow(c.method == Method::adam ? c.beta2 : c.beta1, count));
+    steps.shrink[1] = static_cast<T>(std::pow(c.method == Method::adam ? root_beta2_ : c.beta1, count));
     if (c.method == Method::momentum || c.method == Method::nesterov) {
       steps.from_state =
           static_cast<T>(sum_of_rates(first, last, schedule) * (c.method == Method::nesterov ? c.beta1 : 1));
@@ -116,23 +117,22 @@ class Coordinatewise final : public Transform<T> {
       return;
     }
     const bool settled = corrections_are_one(t);
-    const double root_beta2 = std::sqrt(c.beta2);
-    const double root = settled ? root_beta2 : root_beta2 * std::sqrt(Correction(c.beta2, t)());
+    const double root = settled ? root_beta2_ : root_beta2_ * std::sqrt(Correction(c.beta2, t)());
     const double factor = (settled ? 1 : Correction(c.beta1, t)()) * alpha * c.beta1 * static_cast<double>(later.keep);
     steps.eps = static_cast<T>(c.eps);
     steps.keep = later.keep * static_cast<T>(1 - alpha * c.decay);
-    steps.shrink[1] = static_cast<T>(c.beta2) * later.shrink[1];
+    steps.shrink[1] = static_cast<T>(root_beta2_) * later.shrink[1];
     double ratio = c.beta1;
     double term = factor;
     for (std::size_t n = 0; n < 3; ++n) {
-      ratio /= root_beta2;
+      ratio /= root_beta2_;
       term /= root;
       steps.series[n] = static_cast<T>(term + ratio * static_cast<double>(later.series[n]));
     }
     steps.factor.assign(1, static_cast<T>(factor));
     steps.root.assign(1, static_cast<T>(root));
     for (const T f : later.factor) steps.factor.push_back(beta1 * f);
-    for (const T r : later.root) steps.root.push_back(static_cast<T>(root_beta2) * r);
+    for (const T r : later.root) steps.root.push_back(static_cast<T>(root_beta2_) * r);
     set_limit(steps);
   }
 
@@ -148,7 +148,7 @@ class Coordinatewise final : public Transform<T> {
                         .eps = steps.eps,
                         .keep = steps.keep,
                         .beta1_k = steps.shrink[0],
-                        .beta2_k = steps.shrink[1]},
+                        .root_beta2_k = steps.shrink[1]},
                        at, count);
       return;
     }
@@ -165,9 +165,12 @@ class Coordinatewise final : public Transform<T> {
 
   kernels::StepConstants<T> constants_at(std::uint64_t t, double alpha) const {
     const Constants& c = constants_;
-    kernels::StepConstants<T> step{
-        static_cast<T>(alpha),  static_cast<T>(c.beta1), static_cast<T>(c.beta2), static_cast<T>(c.eps), T{1}, T{1},
-        static_cast<T>(c.decay)};
+    kernels::StepConstants<T> step{.alpha = static_cast<T>(alpha),
+                                   .beta1 = static_cast<T>(c.beta1),
+                                   .beta2 = static_cast<T>(c.beta2),
+                                   .root_beta2 = static_cast<T>(root_beta2_),
+                                   .eps = static_cast<T>(c.eps),
+                                   .decay = static_cast<T>(c.decay)};
     if (c.method == Method::adam && !corrections_are_one(t)) {
       step.correction1 = static_cast<T>(Correction(c.beta1, t)());
       step.root2 = static_cast<T>(std::sqrt(Correction(c.beta2, t)()));
@@ -209,18 +212,18 @@ class Coordinatewise final : public Transform<T> {
     steps.root.clear();
     double series[3] = {};
     double moment1 = 1;
-    double moment2 = 1;
-    const double ratio = c.beta1 / std::sqrt(c.beta2);
+    double root_moment2 = 1;
+    const double ratio = c.beta1 / root_beta2_;
     double share = 1;
     std::uint64_t t = first;
     for (; t <= last && share > negligible * (1 - ratio); ++t) {
       const double alpha = schedule.rate(t);
       moment1 *= c.beta1;
-      moment2 *= c.beta2;
+      root_moment2 *= root_beta2_;
       share *= ratio;
       kept /= 1 - alpha * c.decay;  // what the steps after this one leave of a change
       const double factor = (settled ? 1 : correction1()) * alpha * moment1 * kept;
-      const double root = std::sqrt(settled ? moment2 : correction2() * moment2);
+      const double root = settled ? root_moment2 : std::sqrt(correction2()) * root_moment2;
       steps.factor.push_back(static_cast<T>(factor));
       steps.root.push_back(static_cast<T>(root));
       double term = factor;
@@ -233,7 +236,7 @@ class Coordinatewise final : public Transform<T> {
     set_limit(steps);
   }
 
-  // The expansion is in eps / (root sqrt(b)), and the last root is the smallest.
+  // The expansion is in eps / (root b), and the last root is the smallest.
   static void set_limit(IdleSteps<T>& steps) {
     steps.limit = std::isfinite(steps.series[2]) ? kernels::series_limit<T> * steps.root.back() : T{0};
   }
@@ -298,6 +301,7 @@ class Coordinatewise final : public Transform<T> {
   };
 
   Constants constants_;
+  double root_beta2_;  // rounded as the kernels have it: idle steps summed up agree with idle steps taken
 };
 
 constexpr double below_one = 1 - std::numeric_limits<double>::epsilon();
@@ -312,7 +316,7 @@ Constants adam_constants(Spec& spec) {
           .beta2 = beta2,
           .eps = eps,
           .spec = fmt::format("{}:beta1={},beta2={},eps={}", spec.name(), beta1, beta2, eps),
-          .state_names = {"first-moment", "second-moment"}};
+          .state_names = {"first-moment", "root-of-second-moment"}};
 }
 
 Constants constants_from(Spec& spec) {

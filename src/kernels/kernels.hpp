@@ -20,15 +20,21 @@ namespace ignd::kernels {
 //   adagrad    a = a + g^2;  g / (sqrt(a) + eps)
 //   rmsprop    a = beta1 a + (1 - beta1) g^2;  g / (sqrt(a) + eps)
 //   adadelta   a = beta1 a + (1 - beta1) g^2;  x = g sqrt((b + eps) / (a + eps));  b = beta1 b + (1 - beta1) x^2;  x
-//   adam       a = beta1 a + (1 - beta1) g;  b = beta2 b + (1 - beta2) g^2;
-//              correction1 a / (root2 sqrt(b) + eps) + decay w, with root2 = sqrt(correction2)
+//   adam       a = beta1 a + (1 - beta1) g;  b = sqrt((root_beta2 b)^2 + (1 - beta2) g^2), root_beta2 = sqrt(beta2);
+//              correction1 a / (root2 b + eps) + decay w, with root2 = sqrt(correction2)
+// Adam's b is the root of the second moment and not the moment itself: where g is zero no root has to be taken then.
 enum class Method { plain, momentum, nesterov, adagrad, rmsprop, adadelta, adam };
 inline constexpr std::size_t method_count = 7;
+
+// Whether a weight with g = 0 needs no root. Then a run of weights whose factor c is zero rests: nobody looks at d.
+constexpr bool can_rest(Method method) {
+  return method == Method::rmsprop || method == Method::adadelta || method == Method::adam;
+}
 
 // The constants of one step; a method looks only at those in its formula.
 template <class T>
 struct StepConstants {
-  T alpha = 0, beta1 = 0, beta2 = 0, eps = 0, correction1 = 1, root2 = 1, decay = 0;
+  T alpha = 0, beta1 = 0, beta2 = 0, root_beta2 = 0, eps = 0, correction1 = 1, root2 = 1, decay = 0;
 };
 
 // A run of weights and the same run of their state.
@@ -42,17 +48,17 @@ struct Weights {
 // Rows of a matrix that have work to do, in increasing order.
 using Active = std::span<const std::uint32_t>;
 
-// What k steps with g = 0 add up to under adam: w = keep w - sum_i factor[i] a / (root[i] sqrt(b) + eps), followed by
-// a *= beta1^k and b *= beta2^k. Where eps / sqrt(b) is below `limit` the sum is expanded in eps, with
-// series[n] = sum_i factor[i] / root[i]^(n + 1), and costs one square root and one division however long it is.
+// What k steps with g = 0 add up to under adam: w = keep w - sum_i factor[i] a / (root[i] b + eps), followed by
+// a *= beta1^k and b *= root_beta2^k. Where eps / b is below `limit` the sum is expanded in eps, with
+// series[n] = sum_i factor[i] / root[i]^(n + 1), and costs one division however long it is.
 template <class T>
 struct AdamIdle {
   std::span<const T> factor, root;
   std::array<T, 3> series{};
-  T limit = 0, eps = 0, keep = 1, beta1_k = 1, beta2_k = 1;
+  T limit = 0, eps = 0, keep = 1, beta1_k = 1, root_beta2_k = 1;
 };
 
-// The size of eps / (root sqrt(b)), for the smallest root, below which three terms of the series are exact to rounding.
+// The size of eps / (root b), for the smallest root, below which three terms of the series are exact to rounding.
 template <class T>
 inline constexpr T series_limit = sizeof(T) == sizeof(float) ? T(1e-3) : T(1e-5);
 

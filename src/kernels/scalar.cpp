@@ -177,9 +177,10 @@ void average(T* mean, const T* w, std::size_t n, T share) {
   for (std::size_t k = 0; k < n; ++k) mean[k] += share * (w[k] - mean[k]);
 }
 
-// The formulas of the header, for one weight; a method without state never looks at a and b.
+// The formulas of the header, for one weight; a method without state never looks at a and b. A weight that rests has
+// g = 0.
 template <Method method, class T>
-T transformed(const StepConstants<T>& step, T g, T w, T& a, T& b) {
+T transformed(const StepConstants<T>& step, bool rests, T g, T w, T& a, T& b) {
   const T mixed = T{1} - step.beta1;
   switch (method) {
     case Method::plain:
@@ -194,17 +195,18 @@ T transformed(const StepConstants<T>& step, T g, T w, T& a, T& b) {
       return g / (std::sqrt(a) + step.eps);
     case Method::rmsprop:
       a = step.beta1 * a + mixed * g * g;
-      return g / (std::sqrt(a) + step.eps);
+      return rests ? T{0} : g / (std::sqrt(a) + step.eps);
     case Method::adadelta: {
       a = step.beta1 * a + mixed * g * g;
-      const T x = g * std::sqrt((b + step.eps) / (a + step.eps));
+      const T x = rests ? T{0} : g * std::sqrt((b + step.eps) / (a + step.eps));
       b = step.beta1 * b + mixed * x * x;
       return x;
     }
     case Method::adam:
       a = step.beta1 * a + mixed * g;
-      b = step.beta2 * b + (T{1} - step.beta2) * g * g;
-      return step.correction1 * a / (step.root2 * std::sqrt(b) + step.eps) + step.decay * w;
+      b *= step.root_beta2;
+      if (!rests) b = std::sqrt(b * b + (T{1} - step.beta2) * g * g);
+      return step.correction1 * a / (step.root2 * b + step.eps) + step.decay * w;
   }
 }
 
@@ -213,11 +215,13 @@ double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* 
   double h = 0;
   T none = 0;
   const bool decays = decay != 0 || step.decay != 0;  // without, nothing depends on w, not even if it is infinite
+  const bool rests = can_rest(method) && c == 0 && decay == 0;
   for (std::size_t k = 0; k < n; ++k) {
     const T w = decays ? at.w[k] : T{0};
     T& a = at.a == nullptr ? none : at.a[k];
     T& b = at.b == nullptr ? none : at.b[k];
-    const T change = -step.alpha * transformed<method>(step, c * d[k] + decay * w, w, a, b);
+    const T g = rests ? T{0} : c * d[k] + decay * w;
+    const T change = -step.alpha * transformed<method>(step, rests, g, w, a, b);
     at.w[k] += change;
     h += static_cast<double>(j[k]) * static_cast<double>(change);
   }
@@ -240,12 +244,11 @@ double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, co
 template <class T>
 void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
-    const T root_b = std::sqrt(at.b[k]);
     T sum = 0;
-    for (std::size_t i = 0; i < idle.factor.size(); ++i) sum += idle.factor[i] / (idle.root[i] * root_b + idle.eps);
+    for (std::size_t i = 0; i < idle.factor.size(); ++i) sum += idle.factor[i] / (idle.root[i] * at.b[k] + idle.eps);
     at.w[k] = idle.keep * at.w[k] - (at.a[k] == T{0} ? T{0} : at.a[k] * sum);
     at.a[k] *= idle.beta1_k;
-    at.b[k] *= idle.beta2_k;
+    at.b[k] *= idle.root_beta2_k;
   }
 }
 

@@ -418,8 +418,9 @@ void average(T* mean, const T* w, std::size_t n, T share) {
   });
 }
 
-// What a vector of weights loses, by the formulas of the header. Without `decays` all decay is zero.
-template <Method method, bool decays, class D, class V, class T>
+// What a vector of weights loses, by the formulas of the header. Without `decays` all decay is zero; a vector that
+// `rests` has g = 0.
+template <Method method, bool decays, bool rests, class D, class V, class T>
 HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b) {
   const auto alpha = hn::Set(d, step.alpha);
   const auto beta1 = hn::Set(d, step.beta1);
@@ -432,17 +433,29 @@ HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b
     a = hn::MulAdd(g, g, a);
     return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
   } else if constexpr (method == Method::rmsprop) {
-    a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
+    a = hn::Mul(beta1, a);
+    if (rests) return g;
+    a = hn::MulAdd(hn::Mul(mixed, g), g, a);
     return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
   } else if constexpr (method == Method::adadelta) {
-    a = hn::MulAdd(hn::Mul(mixed, g), g, hn::Mul(beta1, a));
+    a = hn::Mul(beta1, a);
+    const auto decayed = hn::Mul(beta1, b);
+    if (rests) {
+      b = decayed;
+      return g;
+    }
+    a = hn::MulAdd(hn::Mul(mixed, g), g, a);
     const auto x = hn::Mul(g, hn::Sqrt(hn::Div(hn::Add(b, eps), hn::Add(a, eps))));
-    b = hn::MulAdd(hn::Mul(mixed, x), x, hn::Mul(beta1, b));
+    b = hn::MulAdd(hn::Mul(mixed, x), x, decayed);
     return hn::Mul(alpha, x);
   } else if constexpr (method == Method::adam) {
-    a = hn::MulAdd(mixed, g, hn::Mul(beta1, a));
-    b = hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(hn::Set(d, step.beta2), b));
-    const auto root = hn::MulAdd(hn::Set(d, step.root2), hn::Sqrt(b), eps);
+    a = hn::Mul(beta1, a);
+    b = hn::Mul(hn::Set(d, step.root_beta2), b);
+    if constexpr (!rests) {
+      a = hn::MulAdd(mixed, g, a);
+      b = hn::Sqrt(hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(b, b)));
+    }
+    const auto root = hn::MulAdd(hn::Set(d, step.root2), b, eps);
     // The product first: where denormals are kept, dividing a moment that has decayed to one takes many times as long.
     const auto lost = hn::Div(hn::Mul(hn::Set(d, step.alpha * step.correction1), a), root);
     return decays ? hn::MulAdd(hn::Set(d, step.alpha * step.decay), w, lost) : lost;
@@ -464,9 +477,9 @@ struct Drop {
 };
 
 // `step` is a copy: no store to the weights can change it.
-template <Method method, bool decays, class T>
-HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n,
-                           Drop<T>& drop) {
+template <Method method, bool decays, bool rests, class T>
+HWY_INLINE void update_vectors(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay,
+                               std::size_t n, Drop<T>& drop) {
   for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
     using V = hn::Vec<decltype(tag)>;
     const V w = hn::LoadU(tag, at.w + k);
@@ -474,9 +487,10 @@ HWY_INLINE void update_run(StepConstants<T> step, Weights<T> at, const T* j, con
     V b = hn::Zero(tag);
     if constexpr (has_a<method>) a = hn::LoadU(tag, at.a + k);
     if constexpr (has_b<method>) b = hn::LoadU(tag, at.b + k);
-    V g = hn::Mul(hn::Set(tag, c), hn::LoadU(tag, d + k));
-    if constexpr (decays) g = hn::MulAdd(hn::Set(tag, decay), w, g);
-    const V lost = transformed<method, decays>(tag, step, g, w, a, b);
+    V g = hn::Zero(tag);
+    if constexpr (!rests) g = hn::Mul(hn::Set(tag, c), hn::LoadU(tag, d + k));
+    if constexpr (!rests && decays) g = hn::MulAdd(hn::Set(tag, decay), w, g);
+    const V lost = transformed<method, decays, rests>(tag, step, g, w, a, b);
     hn::StoreU(hn::Sub(w, lost), tag, at.w + k);
     if constexpr (has_a<method>) hn::StoreU(a, tag, at.a + k);
     if constexpr (has_b<method>) hn::StoreU(b, tag, at.b + k);
@@ -503,9 +517,31 @@ template <Method method, class T>
 double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
   return with_decay(step, decay, [&](auto decays) HWY_ATTR {
     Drop<T> drop{hn::Zero(hn::ScalableTag<T>{}), T{0}};
-    update_run<method, decltype(decays)::value>(step, at, j, d, c, decay, n, drop);
+    const auto run = [&](auto rests) HWY_ATTR {
+      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(step, at, j, d, c, decay, n, drop);
+    };
+    if (can_rest(method) && c == 0 && decay == 0) {
+      run(std::bool_constant<can_rest(method)>{});
+    } else {
+      run(std::false_type{});
+    }
     return -total(drop);
   });
+}
+
+// Which of at most 64 rows have a factor that is not zero, as bits.
+template <class T>
+HWY_INLINE std::uint64_t rows_at_work(const T* ud, const std::uint32_t* rows, std::size_t begin, std::size_t end, T c) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    bits |= std::uint64_t{c * ud[rows == nullptr ? i : rows[i]] != 0} << (i - begin);
+  }
+  return bits;
+}
+
+template <class Body>
+HWY_INLINE void for_each_bit(std::uint64_t bits, Body body) {
+  for (; bits != 0; bits &= bits - 1) body(static_cast<std::size_t>(std::countr_zero(bits)));
 }
 
 template <Method method, class T>
@@ -514,14 +550,24 @@ double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, co
   return with_decay(step, decay, [&](auto decays) HWY_ATTR {
     const hn::ScalableTag<T> tag;
     Drop<T> drop{hn::Zero(tag), T{0}};
-    for (std::size_t i = 0; i < count; ++i) {
+    const auto update_row = [&](std::size_t i, auto rests) HWY_ATTR {
       const std::size_t r = rows == nullptr ? i : rows[i];
       const std::size_t k = r * columns;
       const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
       Drop<T> row_drop{hn::Zero(tag), T{0}};
-      update_run<method, decltype(decays)::value>(step, row, v, v, c * ud[r], decay, columns, row_drop);
+      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(step, row, v, v, c * ud[r], decay,
+                                                                              columns, row_drop);
       drop.lanes = hn::MulAdd(hn::Set(tag, uj[r]), row_drop.lanes, drop.lanes);
       drop.rest += uj[r] * row_drop.rest;
+    };
+    // First those at work, then those that rest: a loop that turned to either as they come would often guess wrong.
+    for (std::size_t begin = 0; begin < count; begin += 64) {
+      const std::size_t end = std::min(begin + 64, count);
+      const std::uint64_t all = ~std::uint64_t{0} >> (64 - (end - begin));
+      const std::uint64_t at_work = can_rest(method) && decay == 0 ? rows_at_work(ud, rows, begin, end, c) : all;
+      for_each_bit(at_work, [&](std::size_t i) HWY_ATTR { update_row(begin + i, std::false_type{}); });
+      for_each_bit(all & ~at_work,
+                   [&](std::size_t i) HWY_ATTR { update_row(begin + i, std::bool_constant<can_rest(method)>{}); });
     }
     return -total(drop);
   });
@@ -534,8 +580,7 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
     const V a = hn::LoadU(d, at.a + k);
     const V b = hn::LoadU(d, at.b + k);
     const V eps = hn::Set(d, idle.eps);
-    const V root_b = hn::Sqrt(b);
-    const V inverse = hn::Div(hn::Set(d, T{1}), root_b);  // infinite where b is 0; then the terms decide
+    const V inverse = hn::Div(hn::Set(d, T{1}), b);  // infinite where b is 0; then the terms decide
     const V ratio = hn::Mul(eps, inverse);
     const auto idle_lane = hn::Eq(a, hn::Zero(d));
     V sum;
@@ -545,14 +590,14 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
     } else {
       sum = hn::Zero(d);
       for (std::size_t i = 0; i < idle.factor.size(); ++i) {
-        const V root = hn::MulAdd(hn::Set(d, idle.root[i]), root_b, eps);
+        const V root = hn::MulAdd(hn::Set(d, idle.root[i]), b, eps);
         sum = hn::Add(sum, hn::Div(hn::Set(d, idle.factor[i]), root));
       }
     }
     const V drift = hn::IfThenZeroElse(idle_lane, hn::Mul(a, sum));
     hn::StoreU(hn::MulSub(hn::Set(d, idle.keep), hn::LoadU(d, at.w + k), drift), d, at.w + k);
     hn::StoreU(hn::Mul(a, hn::Set(d, idle.beta1_k)), d, at.a + k);
-    hn::StoreU(hn::Mul(b, hn::Set(d, idle.beta2_k)), d, at.b + k);
+    hn::StoreU(hn::Mul(b, hn::Set(d, idle.root_beta2_k)), d, at.b + k);
   });
 }
 
