@@ -418,49 +418,61 @@ void average(T* mean, const T* w, std::size_t n, T share) {
   });
 }
 
+// The constants of a step in every lane, and what the formulas make of them alone.
+template <class D, class T = hn::TFromD<D>>
+struct VectorConstants {
+  VectorConstants(D d, const StepConstants<T>& step)
+      : alpha(hn::Set(d, step.alpha)),
+        beta1(hn::Set(d, step.beta1)),
+        mixed1(hn::Set(d, T{1} - step.beta1)),
+        root_beta2(hn::Set(d, step.root_beta2)),
+        mixed2(hn::Set(d, T{1} - step.beta2)),
+        eps(hn::Set(d, step.eps)),
+        corrected_alpha(hn::Set(d, step.alpha * step.correction1)),
+        root2(hn::Set(d, step.root2)),
+        shrink(hn::Set(d, step.alpha * step.decay)) {}
+  hn::Vec<D> alpha, beta1, mixed1, root_beta2, mixed2, eps, corrected_alpha, root2, shrink;
+};
+
 // What a vector of weights loses, by the formulas of the header. Without `decays` all decay is zero; a vector that
 // `rests` has g = 0.
-template <Method method, bool decays, bool rests, class D, class V, class T>
-HWY_INLINE V transformed(D d, const StepConstants<T>& step, V g, V w, V& a, V& b) {
-  const auto alpha = hn::Set(d, step.alpha);
-  const auto beta1 = hn::Set(d, step.beta1);
-  const auto mixed = hn::Set(d, T{1} - step.beta1);
-  const auto eps = hn::Set(d, step.eps);
+template <Method method, bool decays, bool rests, class D, class V>
+HWY_INLINE V transformed(const VectorConstants<D>& step, V g, V w, V& a, V& b) {
   if constexpr (method == Method::momentum || method == Method::nesterov) {
-    a = hn::MulAdd(beta1, a, g);
-    return hn::Mul(alpha, method == Method::momentum ? a : hn::MulAdd(beta1, a, g));
+    a = hn::MulAdd(step.beta1, a, g);
+    return hn::Mul(step.alpha, method == Method::momentum ? a : hn::MulAdd(step.beta1, a, g));
   } else if constexpr (method == Method::adagrad) {
     a = hn::MulAdd(g, g, a);
-    return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
+    return hn::Mul(step.alpha, hn::Div(g, hn::Add(hn::Sqrt(a), step.eps)));
   } else if constexpr (method == Method::rmsprop) {
-    a = hn::Mul(beta1, a);
+    a = hn::Mul(step.beta1, a);
     if (rests) return g;
-    a = hn::MulAdd(hn::Mul(mixed, g), g, a);
-    return hn::Mul(alpha, hn::Div(g, hn::Add(hn::Sqrt(a), eps)));
+    a = hn::MulAdd(hn::Mul(step.mixed1, g), g, a);
+    return hn::Mul(step.alpha, hn::Div(g, hn::Add(hn::Sqrt(a), step.eps)));
   } else if constexpr (method == Method::adadelta) {
-    a = hn::Mul(beta1, a);
-    const auto decayed = hn::Mul(beta1, b);
+    a = hn::Mul(step.beta1, a);
+    const auto decayed = hn::Mul(step.beta1, b);
     if (rests) {
       b = decayed;
       return g;
     }
-    a = hn::MulAdd(hn::Mul(mixed, g), g, a);
-    const auto x = hn::Mul(g, hn::Sqrt(hn::Div(hn::Add(b, eps), hn::Add(a, eps))));
-    b = hn::MulAdd(hn::Mul(mixed, x), x, decayed);
-    return hn::Mul(alpha, x);
+    a = hn::MulAdd(hn::Mul(step.mixed1, g), g, a);
+    const auto x = hn::Mul(g, hn::Sqrt(hn::Div(hn::Add(b, step.eps), hn::Add(a, step.eps))));
+    b = hn::MulAdd(hn::Mul(step.mixed1, x), x, decayed);
+    return hn::Mul(step.alpha, x);
   } else if constexpr (method == Method::adam) {
-    a = hn::Mul(beta1, a);
-    b = hn::Mul(hn::Set(d, step.root_beta2), b);
+    a = hn::Mul(step.beta1, a);
+    b = hn::Mul(step.root_beta2, b);
     if constexpr (!rests) {
-      a = hn::MulAdd(mixed, g, a);
-      b = hn::Sqrt(hn::MulAdd(hn::Mul(hn::Set(d, T{1} - step.beta2), g), g, hn::Mul(b, b)));
+      a = hn::MulAdd(step.mixed1, g, a);
+      b = hn::Sqrt(hn::MulAdd(hn::Mul(step.mixed2, g), g, hn::Mul(b, b)));
     }
-    const auto root = hn::MulAdd(hn::Set(d, step.root2), b, eps);
+    const auto root = hn::MulAdd(step.root2, b, step.eps);
     // The product first: where denormals are kept, dividing a moment that has decayed to one takes many times as long.
-    const auto lost = hn::Div(hn::Mul(hn::Set(d, step.alpha * step.correction1), a), root);
-    return decays ? hn::MulAdd(hn::Set(d, step.alpha * step.decay), w, lost) : lost;
+    const auto lost = hn::Div(hn::Mul(step.corrected_alpha, a), root);
+    return decays ? hn::MulAdd(step.shrink, w, lost) : lost;
   } else {
-    return hn::Mul(alpha, g);
+    return hn::Mul(step.alpha, g);
   }
 }
 
@@ -476,9 +488,25 @@ struct Drop {
   T rest;
 };
 
-// `step` is a copy: no store to the weights can change it.
+// The constants of a step, for whole vectors and for what does not fill one. `step` is a copy: no store to the weights
+// can change it.
+template <class T>
+struct UpdateConstants {
+  explicit UpdateConstants(StepConstants<T> step) : whole({}, step), single({}, step) {}
+  template <class D>
+  const VectorConstants<D>& operator()(D /*tag*/) const {
+    if constexpr (std::is_same_v<D, hn::ScalableTag<T>>) {
+      return whole;
+    } else {
+      return single;
+    }
+  }
+  VectorConstants<hn::ScalableTag<T>> whole;
+  VectorConstants<hn::CappedTag<T, 1>> single;
+};
+
 template <Method method, bool decays, bool rests, class T>
-HWY_INLINE void update_vectors(StepConstants<T> step, Weights<T> at, const T* j, const T* d, T c, T decay,
+HWY_INLINE void update_vectors(const UpdateConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay,
                                std::size_t n, Drop<T>& drop) {
   for_each_vector<T>(n, [&](auto tag, std::size_t k) HWY_ATTR {
     using V = hn::Vec<decltype(tag)>;
@@ -490,7 +518,7 @@ HWY_INLINE void update_vectors(StepConstants<T> step, Weights<T> at, const T* j,
     V g = hn::Zero(tag);
     if constexpr (!rests) g = hn::Mul(hn::Set(tag, c), hn::LoadU(tag, d + k));
     if constexpr (!rests && decays) g = hn::MulAdd(hn::Set(tag, decay), w, g);
-    const V lost = transformed<method, decays, rests>(tag, step, g, w, a, b);
+    const V lost = transformed<method, decays, rests>(step(tag), g, w, a, b);
     hn::StoreU(hn::Sub(w, lost), tag, at.w + k);
     if constexpr (has_a<method>) hn::StoreU(a, tag, at.a + k);
     if constexpr (has_b<method>) hn::StoreU(b, tag, at.b + k);
@@ -517,8 +545,9 @@ template <Method method, class T>
 double update(const StepConstants<T>& step, Weights<T> at, const T* j, const T* d, T c, T decay, std::size_t n) {
   return with_decay(step, decay, [&](auto decays) HWY_ATTR {
     Drop<T> drop{hn::Zero(hn::ScalableTag<T>{}), T{0}};
+    const UpdateConstants<T> constants(step);
     const auto run = [&](auto rests) HWY_ATTR {
-      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(step, at, j, d, c, decay, n, drop);
+      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(constants, at, j, d, c, decay, n, drop);
     };
     if (can_rest(method) && c == 0 && decay == 0) {
       run(std::bool_constant<can_rest(method)>{});
@@ -549,13 +578,14 @@ double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, co
                     std::size_t count, const T* v, std::size_t columns, T c, T decay) {
   return with_decay(step, decay, [&](auto decays) HWY_ATTR {
     const hn::ScalableTag<T> tag;
+    const UpdateConstants<T> constants(step);
     Drop<T> drop{hn::Zero(tag), T{0}};
     const auto update_row = [&](std::size_t i, auto rests) HWY_ATTR {
       const std::size_t r = rows == nullptr ? i : rows[i];
       const std::size_t k = r * columns;
       const Weights<T> row{at.w + k, has_a<method> ? at.a + k : nullptr, has_b<method> ? at.b + k : nullptr};
       Drop<T> row_drop{hn::Zero(tag), T{0}};
-      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(step, row, v, v, c * ud[r], decay,
+      update_vectors<method, decltype(decays)::value, decltype(rests)::value>(constants, row, v, v, c * ud[r], decay,
                                                                               columns, row_drop);
       drop.lanes = hn::MulAdd(hn::Set(tag, uj[r]), row_drop.lanes, drop.lanes);
       drop.rest += uj[r] * row_drop.rest;
