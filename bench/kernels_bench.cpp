@@ -55,11 +55,7 @@ void count(benchmark::State& state, std::size_t items) {
 template <class T>
 StepConstants<T> adam_step() {
   // A small rate: however often the step is repeated, the weights stay of one size.
-  return {.alpha = T(1e-7),
-          .beta1 = T(0.9),
-          .beta2 = T(0.999),
-          .root_beta2 = static_cast<T>(std::sqrt(0.999)),
-          .eps = T(1e-8)};
+  return {.alpha = T(1e-7), .beta1 = T(0.9), .root_beta2 = static_cast<T>(std::sqrt(0.999)), .eps = T(1e-8)};
 }
 
 template <class T>

@@ -99,45 +99,68 @@ TEST_P(EveryTransform, EqualsTheDenseRunUnderAMetric) {
   expect_same_run({.rule = "gauss-newton", .transform = GetParam(), .metric = MetricKind::second_moment}, rounding);
 }
 
-// A run of a network in which units come and go. Averaging looks at every row at every step, so that with it nothing
-// waits: that is the dense run.
+// A network with a layer that is large enough for its rows to wait.
+struct LargeNetwork {
+  std::vector<std::size_t> widths;
+  Activation activation;
+  std::uint64_t inputs_per_active_one;
+  const char* stamps;  // of the large layer, in a checkpoint
+  std::size_t rows;
+};
+
+// Averaging looks at every row at every step, so that with it nothing waits: that is the dense run.
 template <class T>
-std::vector<T> network_after(const std::string& transform, const std::string& loss, bool dense) {
-  Mlp<T> model({4, 256, 520, 8}, {.seed = 3});  // one layer is large enough for its rows to wait
+std::vector<double> network_after(const LargeNetwork& network, const std::string& transform, const std::string& loss,
+                                  bool dense) {
+  Mlp<T> model(network.widths, {.activation = network.activation, .seed = 3});
   Trainer<T> trainer(model, {.loss = make_loss(loss),
                              .optimizer = {"gradient", transform},
                              .schedule = Schedule::constant(1e-4),
                              .average_from = dense ? 1U : 0U});
   Stream stream(22, "network");
   for (int step = 0; step < 1000; ++step) {
-    const auto x = normal_vector<T>(stream, 4);
-    trainer.step({{x}, static_cast<double>(x[0] * x[1])});
+    auto x = normal_vector<T>(stream, network.widths[0]);
+    for (T& input : x) input = stream.below(network.inputs_per_active_one) == 0 ? input : T{0};
+    trainer.step({{x}, static_cast<double>(x[0] * x[1] + x[2])});
   }
+  Checkpoint saved;
+  trainer.save(saved);
+  const std::size_t waiting = make_transform<T>(transform)->drifts() && !dense ? network.rows : 0;
+  EXPECT_NO_THROW(saved.array<std::uint64_t>(network.stamps, waiting)) << transform;
   const auto last = trainer.snapshot();
   return {last->parameters().begin(), last->parameters().end()};
 }
 
+// With this delta all derivatives of the loss are 1e-8, Adam's epsilon.
+const std::vector<std::string> losses{"squared", "huber:delta=1e-8"};
+
 TEST_P(EveryTransform, DeadUnitsAreCaughtUpInANetwork) {
-  // With this delta all derivatives of the loss are 1e-8, Adam's epsilon.
-  for (const std::string loss : {"squared", "huber:delta=1e-8"}) {
-    EXPECT_LT(largest_difference(network_after<double>(GetParam(), loss, false),
-                                 network_after<double>(GetParam(), loss, true)),
+  const LargeNetwork network{{4, 256, 400, 8}, Activation::relu, 1, "rows.1.stamp", 257};
+  for (const std::string& loss : losses) {
+    EXPECT_LT(largest_difference(network_after<double>(network, GetParam(), loss, false),
+                                 network_after<double>(network, GetParam(), loss, true)),
               1e-9)
         << loss;
-    const auto lazy = network_after<float>(GetParam(), loss, false);
-    const auto dense = network_after<float>(GetParam(), loss, true);
-    EXPECT_LT(largest_difference(std::vector<double>(lazy.begin(), lazy.end()),
-                                 std::vector<double>(dense.begin(), dense.end())),
+  }
+}
+
+// In float a unit may be at its kink to rounding, and active in one run alone: here inputs come and go, and units do
+// not.
+TEST_P(EveryTransform, RowsOfAbsentInputsAreCaughtUpInANetworkInFloat) {
+  const LargeNetwork network{{399, 256}, Activation::tanh, 10, "rows.0.stamp", 400};
+  for (const std::string& loss : losses) {
+    EXPECT_LT(largest_difference(network_after<float>(network, GetParam(), loss, false),
+                                 network_after<float>(network, GetParam(), loss, true)),
               1e-5)
-        << loss << " in float";
+        << loss;
   }
 }
 
 // Past the point where Adam's corrections are one, rows that were last read before it and rows read just now are caught
 // up side by side.
 TEST(Adam, RowsFromBeforeTheCorrectionsSettledAreCaughtUpAmongLaterOnes) {
-  for (const char* transform :
-       {"adam:beta2=0.9", "adam:beta1=0.5,beta2=0.9", "adamw:beta2=0.9", "adam:beta1=0.95,beta2=0.9"}) {
+  for (const char* transform : {"adam:beta1=0,beta2=0", "adam:beta2=0.9", "adam:beta1=0.5,beta2=0.9", "adamw:beta2=0.9",
+                                "adam:beta1=0.95,beta2=0.9"}) {
     for (const Schedule& schedule : {Schedule::constant(1e-3), Schedule::constant(1e-3).with_warmup(300)}) {
       SCOPED_TRACE(std::string(transform) + " " + schedule.spec());
       Runs runs;

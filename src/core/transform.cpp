@@ -117,7 +117,7 @@ class Coordinatewise final : public Transform<T> {
       return;
     }
     const bool settled = corrections_are_one(t);
-    const double root = settled ? root_beta2_ : root_beta2_ * std::sqrt(Correction(c.beta2, t)());
+    const double root = settled ? root_beta2_ : root_beta2_ * std::sqrt(Correction(beta2(), t)());
     const double factor = (settled ? 1 : Correction(c.beta1, t)()) * alpha * c.beta1 * static_cast<double>(later.keep);
     steps.eps = static_cast<T>(c.eps);
     steps.keep = later.keep * static_cast<T>(1 - alpha * c.decay);
@@ -167,21 +167,22 @@ class Coordinatewise final : public Transform<T> {
     const Constants& c = constants_;
     kernels::StepConstants<T> step{.alpha = static_cast<T>(alpha),
                                    .beta1 = static_cast<T>(c.beta1),
-                                   .beta2 = static_cast<T>(c.beta2),
                                    .root_beta2 = static_cast<T>(root_beta2_),
                                    .eps = static_cast<T>(c.eps),
                                    .decay = static_cast<T>(c.decay)};
     if (c.method == Method::adam && !corrections_are_one(t)) {
       step.correction1 = static_cast<T>(Correction(c.beta1, t)());
-      step.root2 = static_cast<T>(std::sqrt(Correction(c.beta2, t)()));
+      step.root2 = static_cast<T>(std::sqrt(Correction(beta2(), t)()));
     }
     return step;
   }
 
+  double beta2() const { return root_beta2_ * root_beta2_; }
+
   bool corrections_are_one(std::uint64_t t) const {
     if (constants_.method != Method::adam) return true;
     constexpr double digits = std::numeric_limits<T>::digits + 2;
-    return Correction::negligible(std::max(constants_.beta1, constants_.beta2), t, digits);
+    return Correction::negligible(std::max(constants_.beta1, beta2()), t, digits);
   }
 
   // What a term is worth beside the first one when it can be left out, together with all that follow.
@@ -207,13 +208,13 @@ class Coordinatewise final : public Transform<T> {
     if (same_terms && steps.complete && c.decay == 0 && last - first >= steps.factor.size()) return;
     const bool settled = corrections_are_one(first);  // exactly 1, so that it does not matter when a sum was made
     Correction correction1(c.beta1, first);
-    Correction correction2(c.beta2, first);
+    Correction correction2(beta2(), first);
     steps.factor.clear();
     steps.root.clear();
     double series[3] = {};
     double moment1 = 1;
     double root_moment2 = 1;
-    const double ratio = c.beta1 / root_beta2_;
+    const double ratio = c.beta1 == 0 ? 0 : c.beta1 / root_beta2_;
     double share = 1;
     std::uint64_t t = first;
     for (; t <= last && share > negligible * (1 - ratio); ++t) {

@@ -13,9 +13,10 @@ namespace ignd {
 
 namespace {
 
-// The number of weights from which the rows of a dense layer are better left waiting than stepped along: as long as
-// they stay in the caches, finding out what a row has missed costs more than the steps (docs/performance.md).
-constexpr std::size_t waiting_weights = std::size_t{1} << 17;
+// The sizes of a row and of a dense layer from which rows are better left waiting than stepped along: in short rows and
+// in small layers, finding out what a row has missed costs more than the steps (docs/performance.md).
+constexpr std::size_t waiting_width = 128;
+constexpr std::size_t waiting_weights = 100'000;
 
 }  // namespace
 
@@ -53,8 +54,8 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   if (averages) average_.resize(parameter_count);
   for (const RowTable& table : options_.tables) {
     Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
-    const bool pays =
-        table.rows * table.width >= waiting_weights && options_.l2 == 0 && !averages && !options_.whole_layers;
+    const bool large = table.width >= waiting_width && table.rows * table.width >= waiting_weights;
+    const bool pays = large && options_.l2 == 0 && !averages && !options_.whole_layers;
     if (table.sparse ? drifts || averages : drifts && pays) rows.stamp.resize(table.rows);
     if (table.sparse && options_.l2 > 0) rows.log_shrink.resize(table.rows);
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();

@@ -20,13 +20,14 @@ namespace ignd::kernels {
 //   adagrad    a = a + g^2;  g / (sqrt(a) + eps)
 //   rmsprop    a = beta1 a + (1 - beta1) g^2;  g / (sqrt(a) + eps)
 //   adadelta   a = beta1 a + (1 - beta1) g^2;  x = g sqrt((b + eps) / (a + eps));  b = beta1 b + (1 - beta1) x^2;  x
-//   adam       a = beta1 a + (1 - beta1) g;  b = sqrt((root_beta2 b)^2 + (1 - beta2) g^2), root_beta2 = sqrt(beta2);
+//   adam       a = beta1 a + (1 - beta1) g;  b = sqrt((root_beta2 b)^2 + (1 - root_beta2^2) g^2);
 //              correction1 a / (root2 b + eps) + decay w, with root2 = sqrt(correction2)
 // Adam's b is the root of the second moment and not the moment itself: where g is zero no root has to be taken then.
 enum class Method { plain, momentum, nesterov, adagrad, rmsprop, adadelta, adam };
 inline constexpr std::size_t method_count = 7;
 
-// Whether a weight with g = 0 needs no root. Then a run of weights whose factor c is zero rests: nobody looks at d.
+// Whether a weight with g = 0 changes but needs no root for it. Then a run of weights whose factor c is zero rests:
+// nobody looks at d. (Under adagrad such rows are left out altogether.)
 constexpr bool can_rest(Method method) {
   return method == Method::rmsprop || method == Method::adadelta || method == Method::adam;
 }
@@ -34,7 +35,7 @@ constexpr bool can_rest(Method method) {
 // The constants of one step; a method looks only at those in its formula.
 template <class T>
 struct StepConstants {
-  T alpha = 0, beta1 = 0, beta2 = 0, root_beta2 = 0, eps = 0, correction1 = 1, root2 = 1, decay = 0;
+  T alpha = 0, beta1 = 0, root_beta2 = 0, eps = 0, correction1 = 1, root2 = 1, decay = 0;
 };
 
 // A run of weights and the same run of their state.

@@ -205,7 +205,7 @@ T transformed(const StepConstants<T>& step, bool rests, T g, T w, T& a, T& b) {
     case Method::adam:
       a = step.beta1 * a + mixed * g;
       b *= step.root_beta2;
-      if (!rests) b = std::sqrt(b * b + (T{1} - step.beta2) * g * g);
+      if (!rests) b = std::sqrt(b * b + (T{1} - step.root_beta2) * (T{1} + step.root_beta2) * g * g);
       return step.correction1 * a / (step.root2 * b + step.eps) + step.decay * w;
   }
 }

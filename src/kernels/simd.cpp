@@ -426,7 +426,7 @@ struct VectorConstants {
         beta1(hn::Set(d, step.beta1)),
         mixed1(hn::Set(d, T{1} - step.beta1)),
         root_beta2(hn::Set(d, step.root_beta2)),
-        mixed2(hn::Set(d, T{1} - step.beta2)),
+        mixed2(hn::Set(d, (T{1} - step.root_beta2) * (T{1} + step.root_beta2))),
         eps(hn::Set(d, step.eps)),
         corrected_alpha(hn::Set(d, step.alpha * step.correction1)),
         root2(hn::Set(d, step.root2)),
@@ -446,13 +446,13 @@ HWY_INLINE V transformed(const VectorConstants<D>& step, V g, V w, V& a, V& b) {
     return hn::Mul(step.alpha, hn::Div(g, hn::Add(hn::Sqrt(a), step.eps)));
   } else if constexpr (method == Method::rmsprop) {
     a = hn::Mul(step.beta1, a);
-    if (rests) return g;
+    if constexpr (rests) return g;
     a = hn::MulAdd(hn::Mul(step.mixed1, g), g, a);
     return hn::Mul(step.alpha, hn::Div(g, hn::Add(hn::Sqrt(a), step.eps)));
   } else if constexpr (method == Method::adadelta) {
     a = hn::Mul(step.beta1, a);
     const auto decayed = hn::Mul(step.beta1, b);
-    if (rests) {
+    if constexpr (rests) {
       b = decayed;
       return g;
     }
@@ -488,11 +488,10 @@ struct Drop {
   T rest;
 };
 
-// The constants of a step, for whole vectors and for what does not fill one. `step` is a copy: no store to the weights
-// can change it.
+// The constants of a step, for whole vectors and for what does not fill one.
 template <class T>
 struct UpdateConstants {
-  explicit UpdateConstants(StepConstants<T> step) : whole({}, step), single({}, step) {}
+  explicit UpdateConstants(const StepConstants<T>& step) : whole({}, step), single({}, step) {}
   template <class D>
   const VectorConstants<D>& operator()(D /*tag*/) const {
     if constexpr (std::is_same_v<D, hn::ScalableTag<T>>) {
