@@ -660,6 +660,32 @@ TYPED_TEST(Kernels, AStepAlongZeroIsAStepWithoutADirection) {
   }
 }
 
+// What is kept of the root and what is mixed in must add up to one, although sqrt(beta2) is rounded: else it is off by
+// as much as rounding beside 1 - beta2, always to the same side.
+TYPED_TEST(Kernels, AdamsRootIsThatOfTheSecondMomentOnAverage) {
+  using T = TypeParam;
+  constexpr double beta2 = 0.999;
+  const double tolerance = sizeof(T) == sizeof(float) ? 5e-6 : 1e-13;
+  const StepConstants<T> step{.root_beta2 = static_cast<T>(std::sqrt(beta2))};
+  for (const Table<T>* table : kernels::all_tables<T>()) {
+    Stream stream(16, "kernels");
+    std::vector<T> w(longest), a(longest), b(longest);
+    std::vector<double> moment(longest);
+    for (int t = 0; t < 5000; ++t) {
+      const auto g = random_values<T>(stream, longest, Kind::ordinary);
+      table->update[static_cast<std::size_t>(Method::adam)](step, {w.data(), a.data(), b.data()}, g.data(), g.data(),
+                                                            T{1}, T{0}, longest);
+      for (std::size_t k = 0; k < longest; ++k) {
+        const auto value = static_cast<double>(g[k]);
+        moment[k] = beta2 * moment[k] + (1 - beta2) * value * value;
+      }
+    }
+    double bias = 0;
+    for (std::size_t k = 0; k < longest; ++k) bias += static_cast<double>(b[k]) / std::sqrt(moment[k]) - 1;
+    EXPECT_NEAR(bias / static_cast<double>(longest), 0, tolerance) << table->name;
+  }
+}
+
 TYPED_TEST(Kernels, UpdatesLookOnlyAtTheStateTheyHave) {
   using T = TypeParam;
   Stream stream(9, "kernels");
