@@ -132,7 +132,7 @@ class ClassificationRun {
       const std::uint64_t next = run_.to_learn() * result_.x.size() / points_;
       const auto epoch = run_.learn_epoch(
           control_.stop(), [&] { note_progress(); }, next);
-      if (control_.stop()) stop();
+      if (!epoch && control_.stop()) stop();  // the point of an epoch that is over is noted first
       if (run_.status() == TrainingStatus::diverged) return failed(RunStatus::diverged);
       if (run_.learned() < next) continue;
       look(epoch ? epoch->validation : quality_on(task_->split().validation));
