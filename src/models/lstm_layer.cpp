@@ -6,27 +6,34 @@
 #include "models/sequence_layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <vector>
 
-#include <Eigen/Dense>
 #include <fmt/format.h>
 
 namespace ignd {
 namespace {
 
-// A rotation, each equally likely: the orthogonal factor of a normal matrix, with the signs that make it unique.
-Eigen::MatrixXd random_rotation(std::size_t size, Stream& stream) {
-  const auto n = static_cast<Eigen::Index>(size);
-  Eigen::MatrixXd normal(n, n);
-  for (Eigen::Index r = 0; r < n; ++r) {
-    for (Eigen::Index c = 0; c < n; ++c) normal(r, c) = stream.normal();
+// A rotation, each equally likely, column by column: a normal matrix whose columns are made orthogonal to those before
+// them, twice since once leaves some of what rounding adds. Plain sums, which are the same on every processor.
+std::vector<double> random_rotation(std::size_t size, Stream& stream) {
+  std::vector<double> columns(size * size);
+  for (std::size_t r = 0; r < size; ++r) {
+    for (std::size_t c = 0; c < size; ++c) columns[c * size + r] = stream.normal();
   }
-  const Eigen::HouseholderQR<Eigen::MatrixXd> factors(normal);
-  Eigen::MatrixXd rotation = factors.householderQ();
-  for (Eigen::Index c = 0; c < n; ++c) {
-    if (factors.matrixQR()(c, c) < 0) rotation.col(c) *= -1;
+  const auto product = [size](const double* a, const double* b) { return std::inner_product(a, a + size, b, 0.0); };
+  for (std::size_t c = 0; c < size; ++c) {
+    double* column = columns.data() + c * size;
+    for (std::size_t other = 0; other < 2 * c; ++other) {
+      const double* before = columns.data() + other % c * size;
+      const double share = product(before, column);
+      for (std::size_t r = 0; r < size; ++r) column[r] -= share * before[r];
+    }
+    const double length = std::sqrt(product(column, column));
+    for (std::size_t r = 0; r < size; ++r) column[r] /= length;
   }
-  return rotation;
+  return columns;
 }
 
 constexpr std::size_t gates = 4;
@@ -57,11 +64,10 @@ class LstmLayer final : public Layer<T> {
     const auto recurrent = w.subspan(inputs_ * columns_, units_ * columns_);
     if (options_.orthogonal) {
       for (std::size_t gate = 0; gate < gates; ++gate) {
-        const Eigen::MatrixXd rotation = random_rotation(units_, stream);
+        const std::vector<double> rotation = random_rotation(units_, stream);
         for (std::size_t r = 0; r < units_; ++r) {
           for (std::size_t c = 0; c < units_; ++c) {
-            recurrent[r * columns_ + gate * units_ + c] =
-                static_cast<T>(rotation(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(c)));
+            recurrent[r * columns_ + gate * units_ + c] = static_cast<T>(rotation[c * units_ + r]);
           }
         }
       }
