@@ -39,7 +39,7 @@ sources() {
 # read before its time here: what a file does not include, it does not see.
 tidy() {
   local known
-  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=NOTICE
+  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_UNITY_BUILD=OFF --log-level=NOTICE
   known=$(sed -n "s|^ *\"file\": \"$root/\(.*\)\",*$|\1|p" build/tidy/compile_commands.json)
   [[ -n $known ]] || fail "build/tidy/compile_commands.json names no file of this project"
   # shellcheck disable=SC2016 # expanded by the inner shell

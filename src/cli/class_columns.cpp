@@ -4,7 +4,6 @@
 #include "train/softmax.hpp"
 
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -24,12 +23,12 @@ std::string ClassColumns::header() const {
 void ClassColumns::append(std::string& line, std::span<const double> outputs) {
   if (outputs.size() == 1) {
     const double logit = outputs[0];
-    fmt::format_to(std::back_inserter(line), ",{},{:.9g}", fields_[logit >= 0 ? 1 : 0], 1 / (1 + std::exp(-logit)));
+    line += fmt::format(",{},{:.9g}", fields_[logit >= 0 ? 1 : 0], 1 / (1 + std::exp(-logit)));
     return;
   }
   softmax_probabilities(outputs, probabilities_);
   line += "," + fields_[most_probable(outputs)];
-  for (const double probability : probabilities_) fmt::format_to(std::back_inserter(line), ",{:.9g}", probability);
+  for (const double probability : probabilities_) line += fmt::format(",{:.9g}", probability);
 }
 
 }  // namespace ignd::cli

@@ -9,7 +9,7 @@
 namespace ignd::cli {
 namespace {
 
-std::atomic<bool> stop = false;
+std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 std::atomic<int> stop_event = -1;
@@ -17,7 +17,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "and reads this");
 
 void request_stop(int /*signal*/) {
   const int error = errno;
-  stop = true;
+  stop_requested = true;
   const std::uint64_t one = 1;
   // Where there is no event, only those who wait for something else are not woken.
   [[maybe_unused]] const ssize_t written = write(stop_event, &one, sizeof one);
@@ -27,7 +27,7 @@ void request_stop(int /*signal*/) {
 }  // namespace
 
 StopSignal::StopSignal() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  stop = false;
+  stop_requested = false;
   stop_event = descriptor_;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     Before before{.signal = signal, .action = {}};
@@ -49,6 +49,6 @@ StopSignal::~StopSignal() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-const std::atomic<bool>& StopSignal::flag() const { return stop; }
+const std::atomic<bool>& StopSignal::flag() const { return stop_requested; }
 
 }  // namespace ignd::cli

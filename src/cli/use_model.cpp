@@ -17,7 +17,6 @@
 #include "train/table_model.hpp"
 
 #include <cstdio>
-#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
@@ -73,7 +72,7 @@ int predict(const UseOptions& options) {
     if (predicts_classes) {
       classes.append(out, outputs);
     } else {
-      fmt::format_to(std::back_inserter(out), ",{:.9g}", model.prediction(outputs[0]));
+      out += fmt::format(",{:.9g}", model.prediction(outputs[0]));
     }
     out += '\n';
     if (to_file || out.size() < enough) continue;
