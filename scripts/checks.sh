@@ -5,6 +5,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$root" || exit
 
+if [[ -d $root/../shared/data ]]; then
+  IGND_DATA=$(realpath "$root/../shared/data")
+  export IGND_DATA
+fi
+
 current=
 summary=
 trap 'report $?' EXIT
