@@ -25,10 +25,11 @@ std::vector<double> random_rotation(std::size_t size, Stream& stream) {
   const auto product = [size](const double* a, const double* b) { return std::inner_product(a, a + size, b, 0.0); };
   for (std::size_t c = 0; c < size; ++c) {
     double* column = columns.data() + c * size;
-    for (std::size_t other = 0; other < 2 * c; ++other) {
-      const double* before = columns.data() + other % c * size;
-      const double share = product(before, column);
-      for (std::size_t r = 0; r < size; ++r) column[r] -= share * before[r];
+    for (int pass = 0; pass < 2; ++pass) {
+      for (const double* before = columns.data(); before < column; before += size) {
+        const double share = product(before, column);
+        for (std::size_t r = 0; r < size; ++r) column[r] -= share * before[r];
+      }
     }
     const double length = std::sqrt(product(column, column));
     for (std::size_t r = 0; r < size; ++r) column[r] /= length;
