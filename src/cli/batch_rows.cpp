@@ -10,8 +10,6 @@
 namespace ignd::cli {
 namespace {
 
-constexpr std::size_t sample_count = 2048;  // divided by all sizes of batches
-
 struct BatchRun {
   std::unique_ptr<Model<float>> model;
   std::unique_ptr<BatchTrainer<float>> trainer;

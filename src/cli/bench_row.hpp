@@ -11,6 +11,9 @@
 // What `ignd bench` measures: the rows of its table, and what they cost at the least.
 namespace ignd::cli {
 
+// A pass through the samples of a small model has so many: a multiple of all sizes of batches.
+inline constexpr std::size_t sample_count = 2048;
+
 // Something that can be done over and over and is timed round by round.
 struct Timed {
   std::function<void()> pass;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 // Loops that do nothing but one kind of work, as fast as the machine can: what `ignd bench` measures floors with. Each
@@ -19,5 +20,8 @@ double roots_and_quotients(std::size_t rounds);  // numbers of which a root was 
 // Through all of an array, from its first number to its last: what the memory gives if no cache can hold it.
 double read_bytes(std::span<const float> array);
 double updated_bytes(std::span<float> array);  // each read, changed and written, and counted once
+
+// table[index[k]] += x[k] for one k after the other: a cache line each where the table is large.
+double changed_lines(std::span<float> table, std::span<const std::uint32_t> index, std::span<const float> x);
 
 }  // namespace ignd::kernels
