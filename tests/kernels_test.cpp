@@ -169,6 +169,9 @@ std::vector<ElementWise<T>> element_wise(Stream& stream) {
          table.relu(x, n, active.data());
        },
        [](const Element&, const Element&) { return Tolerance{}; }},
+      {"relu_backward",
+       [](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.relu_backward(p, x, n); },
+       [](const Element&, const Element&) { return Tolerance{}; }},
       // A vectorised tanh may be off by an ulp or two where the library's is not.
       {"tanh", [](const Table<T>& table, T* x, T*, T*, const T*, std::size_t n) { table.tanh(x, n); },
        [](const Element&, const Element& after) { return Tolerance{4 * rounding<T>(std::abs(after.x))}; }},

@@ -114,6 +114,7 @@ struct Table {
   // zero first. A NaN stays one, and is active.
   std::size_t (*list_nonzero)(const T* a, std::size_t n, std::uint32_t* active);
   std::size_t (*relu)(T* a, std::size_t n, std::uint32_t* active);
+  void (*relu_backward)(const T* a, T* delta, std::size_t n);  // delta[k] = 0 where a[k] = 0
   void (*tanh)(T* a, std::size_t n);                           // a[k] = tanh(a[k])
   void (*tanh_backward)(const T* a, T* delta, std::size_t n);  // delta[k] *= 1 - a[k]^2
 

@@ -114,6 +114,11 @@ std::size_t relu(T* a, std::size_t n, std::uint32_t* active) {
 }
 
 template <class T>
+void relu_backward(const T* a, T* delta, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) delta[k] = a[k] == T{0} ? T{0} : delta[k];
+}
+
+template <class T>
 void tanh(T* a, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) a[k] = std::tanh(a[k]);
 }
@@ -266,6 +271,7 @@ constexpr Table<T> make_table() {
           cholesky_solve,
           list_nonzero,
           relu,
+          relu_backward,
           tanh,
           tanh_backward,
           lstm_forward,

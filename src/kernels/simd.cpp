@@ -105,16 +105,19 @@ HWY_INLINE double dot_of(const float* a, const float* b, std::size_t n) {
   const hn::Rebind<float, decltype(d)> half;
   const std::size_t lanes = hn::Lanes(d);
   const auto load = [&](const float* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(half, from)); };
-  auto s0 = hn::Zero(d), s1 = hn::Zero(d);
-  std::size_t k = 0;
-  for (; k + 2 * lanes <= n; k += 2 * lanes) {
-    s0 = hn::MulAdd(load(a + k), load(b + k), s0);
-    s1 = hn::MulAdd(load(a + k + lanes), load(b + k + lanes), s1);
-  }
-  for (; k + lanes <= n; k += lanes) s0 = hn::MulAdd(load(a + k), load(b + k), s0);
-  double sum = sum_of_lanes(d, hn::Add(s0, s1));
-  for (; k < n; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
-  return sum;
+  const auto sum_products = [&](auto first, auto second) HWY_ATTR {
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d);
+    std::size_t k = 0;
+    for (; k + 2 * lanes <= n; k += 2 * lanes) {
+      s0 = hn::MulAdd(load(first + k), load(second + k), s0);
+      s1 = hn::MulAdd(load(first + k + lanes), load(second + k + lanes), s1);
+    }
+    for (; k + lanes <= n; k += lanes) s0 = hn::MulAdd(load(first + k), load(second + k), s0);
+    double sum = sum_of_lanes(d, hn::Add(s0, s1));
+    for (; k < n; ++k) sum += static_cast<double>(first[k]) * static_cast<double>(second[k]);
+    return sum;
+  };
+  return a == b ? sum_products(a, a) : sum_products(a, b);  // a norm reads and converts every number once
 }
 
 template <class T>
@@ -162,12 +165,14 @@ DotAndSquares gather_dot(const T* w, const std::uint32_t* index, const T* x, std
   return sums;
 }
 
-// `tile` vectors of outputs at once, two rows at a time: enough sums side by side to keep the multipliers busy.
+// `tile` vectors of outputs at once, two rows at a time: enough sums side by side to keep the multipliers busy. Eight
+// vectors are that many with one sum for both rows, and leave no registers for more.
 template <std::size_t tile, class D, class T = hn::TFromD<D>>
 HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size_t columns, T* out) {
+  constexpr std::size_t second = tile < 8 ? 1 : 0;  // which sums the second of two rows is added to
   const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D> even[tile], odd[tile];
-  unrolled<tile>([&](auto k) HWY_ATTR { even[k] = odd[k] = hn::Zero(d); });
+  hn::Vec<D> sums[second + 1][tile];
+  unrolled<(second + 1) * tile>([&](auto k) HWY_ATTR { sums[k / tile][k % tile] = hn::Zero(d); });
   const std::uint32_t* r = rows.data();
   const std::uint32_t* end = r + rows.size();
   for (; end - r >= 2; r += 2) {
@@ -176,16 +181,18 @@ HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size
     const auto u0 = hn::Set(d, u[r[0]]);
     const auto u1 = hn::Set(d, u[r[1]]);
     unrolled<tile>([&](auto k) HWY_ATTR {
-      even[k] = hn::MulAdd(u0, hn::LoadU(d, row0 + k * lanes), even[k]);
-      odd[k] = hn::MulAdd(u1, hn::LoadU(d, row1 + k * lanes), odd[k]);
+      sums[0][k] = hn::MulAdd(u0, hn::LoadU(d, row0 + k * lanes), sums[0][k]);
+      sums[second][k] = hn::MulAdd(u1, hn::LoadU(d, row1 + k * lanes), sums[second][k]);
     });
   }
   if (r < end) {
     const T* row = w + r[0] * columns;
     const auto u0 = hn::Set(d, u[r[0]]);
-    unrolled<tile>([&](auto k) HWY_ATTR { even[k] = hn::MulAdd(u0, hn::LoadU(d, row + k * lanes), even[k]); });
+    unrolled<tile>([&](auto k) HWY_ATTR { sums[0][k] = hn::MulAdd(u0, hn::LoadU(d, row + k * lanes), sums[0][k]); });
   }
-  unrolled<tile>([&](auto k) HWY_ATTR { hn::StoreU(hn::Add(even[k], odd[k]), d, out + k * lanes); });
+  unrolled<tile>([&](auto k) HWY_ATTR {
+    hn::StoreU(second == 0 ? sums[0][k] : hn::Add(sums[0][k], sums[second][k]), d, out + k * lanes);
+  });
 }
 
 template <class T>
@@ -219,6 +226,46 @@ HWY_INLINE void with_vectors_per_row(std::size_t columns, Body body) {
   }
 }
 
+// sums[i] = the sum of the lanes of v_i, with half the work of one after the other.
+#if HWY_TARGET == HWY_SCALAR
+template <class D, class V, class T = hn::TFromD<D>>
+HWY_INLINE void sums_of_four(D /*d*/, V v0, V v1, V v2, V v3, T* sums) {
+  sums[0] = hn::GetLane(v0), sums[1] = hn::GetLane(v1), sums[2] = hn::GetLane(v2), sums[3] = hn::GetLane(v3);
+}
+#else
+template <class D, class V>
+HWY_INLINE auto sum_of_blocks(D d, V v) {  // of 16 bytes
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) <= 16) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// Half as many sums of lanes of x and as many of y, taking turns.
+template <class D, class V>
+HWY_INLINE V sums_in_turns(D d, V x, V y) {
+  return hn::Add(hn::InterleaveLower(d, x, y), hn::InterleaveUpper(d, x, y));
+}
+
+template <class D, class V, class T = hn::TFromD<D>>
+HWY_INLINE void sums_of_four(D d, V v0, V v1, V v2, V v3, T* sums) {
+  const hn::CappedTag<T, 16 / sizeof(T)> block;
+  const V v01 = sums_in_turns(d, v0, v1);
+  const V v23 = sums_in_turns(d, v2, v3);
+  if constexpr (sizeof(T) == 8) {
+    hn::StoreU(sum_of_blocks(d, v01), block, sums);
+    hn::StoreU(sum_of_blocks(d, v23), block, sums + 2);
+  } else {
+    const hn::Repartition<double, D> pairs;
+    const auto lower = hn::InterleaveLower(pairs, hn::BitCast(pairs, v01), hn::BitCast(pairs, v23));
+    const auto upper = hn::InterleaveUpper(pairs, hn::BitCast(pairs, v01), hn::BitCast(pairs, v23));
+    hn::StoreU(sum_of_blocks(d, hn::Add(hn::BitCast(d, lower), hn::BitCast(d, upper))), block, sums);
+  }
+}
+#endif
+
 template <std::size_t vectors, class T>
 HWY_INLINE void backward_rows(const T* w, const T* delta, Active rows, std::size_t columns, T* out) {
   const hn::ScalableTag<T> d;
@@ -226,13 +273,21 @@ HWY_INLINE void backward_rows(const T* w, const T* delta, Active rows, std::size
   if constexpr (vectors > 0) {
     hn::Vec<decltype(d)> kept[vectors];
     unrolled<vectors>([&](auto k) HWY_ATTR { kept[k] = hn::LoadU(d, delta + k * lanes); });
-    for (const std::uint32_t r : rows) {
+    const auto product_with = [&](std::uint32_t r) HWY_ATTR {
       const T* row = w + r * columns;
       auto sum = hn::Mul(kept[0], hn::LoadU(d, row));
       unrolled<vectors - 1>([&](auto k)
                                 HWY_ATTR { sum = hn::MulAdd(kept[k + 1], hn::LoadU(d, row + (k + 1) * lanes), sum); });
-      out[r] = sum_of_lanes(d, sum);
-    }
+      return sum;
+    };
+    const auto four_rows = [&](const std::uint32_t* r) HWY_ATTR {
+      T sums[4];
+      sums_of_four(d, product_with(r[0]), product_with(r[1]), product_with(r[2]), product_with(r[3]), sums);
+      unrolled<4>([&](auto i) HWY_ATTR { out[r[i]] = sums[i]; });
+    };
+    std::size_t k = 0;
+    for (; k + 4 <= rows.size(); k += 4) four_rows(rows.data() + k);
+    for (; k < rows.size(); ++k) out[rows[k]] = sum_of_lanes(d, product_with(rows[k]));
   } else {
     for (const std::uint32_t r : rows) {
       const T* row = w + r * columns;
@@ -302,6 +357,13 @@ template <class T>
 std::size_t relu(T* a, std::size_t n, std::uint32_t* active) {
   return map_and_list(a, a, n, active,
                       [](auto d, auto x) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x); });
+}
+
+template <class T>
+void relu_backward(const T* a, T* delta, std::size_t n) {
+  for_each_vector<T>(n, [&](auto d, std::size_t k) HWY_ATTR {
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(hn::LoadU(d, a + k), hn::Zero(d)), hn::LoadU(d, delta + k)), d, delta + k);
+  });
 }
 
 // Highway's functions do not say what they do to a NaN: it stays one.
@@ -645,6 +707,7 @@ constexpr Table<T> make_table(const char* name) {
       cholesky_solve,
       list_nonzero<T>,
       relu<T>,
+      relu_backward<T>,
       tanh<T>,
       tanh_backward<T>,
       lstm_forward<T>,

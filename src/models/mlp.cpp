@@ -155,13 +155,13 @@ void Mlp<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& trace) const {
   T* scratch = trace.scratch.data();
   for (std::size_t l = layers_.size() - 1; l > 0; --l) {
     const Layer& layer = layers_[l];
-    const auto units = active(l, trace, false);
     T* below = scratch + layers_[l - 1].deltas;
-    std::fill_n(below, layer.rows - 1, T{0});
     if (l + 1 == layers_.size()) {
-      for (const std::uint32_t k : units) below[k] = w[layer.weights + k];
+      std::copy_n(w + layer.weights, layer.rows - 1, below);
+      if (activation_ == Activation::relu) kernel.relu_backward(scratch + layer.inputs, below, layer.rows - 1);
     } else {
-      kernel.layer_backward(w + layer.weights, scratch + layer.deltas, units, layer.columns, below);
+      std::fill_n(below, layer.rows - 1, T{0});
+      kernel.layer_backward(w + layer.weights, scratch + layer.deltas, active(l, trace, false), layer.columns, below);
     }
     if (activation_ == Activation::tanh) kernel.tanh_backward(scratch + layer.inputs, below, layer.rows - 1);
   }

@@ -101,7 +101,7 @@ void MlpBatch<T>::pass_back(std::size_t l, std::size_t per_sample) {
     if (per_sample == 1 && activation_ == Activation::tanh) {
       kernels::table<T>().tanh_backward(unit, delta, samples_);
     } else if (per_sample == 1) {
-      for (std::size_t s = 0; s < samples_; ++s) delta[s] = unit[s] == 0 ? T{0} : delta[s];
+      kernels::table<T>().relu_backward(unit, delta, samples_);
     } else {
       for (std::size_t k = 0; k < rows_of_j; ++k) {
         const T value = unit[k / per_sample];

@@ -102,13 +102,9 @@ class ElementwiseLayer final : public Layer<T> {
   void backward(std::span<const T> /*w*/, Pass<T>& pass) const override {
     if (pass.in_delta == nullptr) return;
     const std::size_t n = count(pass);
-    if (function_ == Elementwise::relu) {
-      std::transform(pass.out, pass.out + n, pass.out_delta, pass.in_delta,
-                     [](T y, T delta) { return y == 0 ? T{0} : delta; });
-    } else {
-      std::copy_n(pass.out_delta, n, pass.in_delta);
-      kernels::table<T>().tanh_backward(pass.out, pass.in_delta, n);
-    }
+    std::copy_n(pass.out_delta, n, pass.in_delta);
+    const auto& kernel = kernels::table<T>();
+    (function_ == Elementwise::relu ? kernel.relu_backward : kernel.tanh_backward)(pass.out, pass.in_delta, n);
   }
 
  private:
