@@ -58,7 +58,8 @@ struct Shape {
 };
 
 std::vector<Shape> shapes() {
-  constexpr std::array<std::size_t, 19> sizes{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 130};
+  constexpr std::array<std::size_t, 21> sizes{0,  1,  2,  3,  4,  6,  7,  8,   9,   15, 16,
+                                              17, 31, 32, 33, 63, 64, 65, 127, 128, 130};
   std::vector<Shape> all;
   for (const std::size_t rows : sizes) {
     for (const std::size_t columns : sizes) all.push_back({rows, columns});
@@ -446,6 +447,9 @@ TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
         Array<std::uint32_t> at_index(index, stream.below(4));
         ASSERT_TRUE(agree(table->dot(at_a.data(), at_b.data(), n), want, roundings * rounding<double>(size)))
             << table->name << " dot " << n;
+        const double norm = table->dot(at_b.data(), at_b.data(), n);
+        ASSERT_TRUE(agree(norm, gathered.squares, roundings * rounding<double>(gathered.squares)))
+            << table->name << " dot of one array " << n;
         const auto sums = table->gather_dot(at_w.data(), at_index.data(), at_b.data(), n);
         ASSERT_TRUE(agree(sums.dot, gathered.dot, roundings * rounding<double>(gathered_size)))
             << table->name << " gather_dot " << n;
@@ -529,13 +533,13 @@ TYPED_TEST(Kernels, MatrixFunctionsAgreeWithTheScalarOnes) {
 TYPED_TEST(Kernels, InactiveRowsAreNeitherReadNorWritten) {
   using T = TypeParam;
   Stream stream(6, "kernels");
-  constexpr std::size_t rows = 6;
-  const std::vector<std::uint32_t> active{1, 2, 4};
+  constexpr std::size_t rows = 9;
+  const std::vector<std::uint32_t> active{1, 2, 4, 6, 7};
   for (std::size_t columns = 1; columns <= longest; ++columns) {
     auto w = random_values<T>(stream, rows * columns, Kind::ordinary);
     auto u = random_values<T>(stream, rows, Kind::ordinary);
     const auto v = random_values<T>(stream, columns, Kind::ordinary);
-    for (const std::size_t r : {0U, 3U, 5U}) {
+    for (const std::size_t r : {0U, 3U, 5U, 8U}) {
       std::fill_n(w.begin() + static_cast<std::ptrdiff_t>(r * columns), columns, guard_value<T>());
       u[r] = guard_value<T>();
     }

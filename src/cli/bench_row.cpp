@@ -9,10 +9,8 @@ void Timed::warm_up() {
   for (double done = 0; done < warm_up_units; done += units_per_pass) pass();
 }
 
-// The pass before the clock starts brings back what the others have pushed out of the caches: a row must not depend on
-// which ones are measured with it. One that is a whole round by itself is too large for caches anyway.
 void Timed::round() {
-  if (passes > 1) pass();
+  if (starts_warm) pass();
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < passes; ++i) pass();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -23,6 +21,7 @@ void Timed::calibrate() {
   round();
   const double one = seconds_per_unit.back() * units_per_pass;
   passes = static_cast<std::size_t>(std::max(1.0, round_seconds / one));
+  starts_warm = one < round_seconds;
   seconds_per_unit.clear();
 }
 

@@ -21,6 +21,9 @@ struct Timed {
   double warm_up_units = 40'000;
   double round_seconds = 4e-3;  // long beside the clock, and short beside a time slice
   std::size_t passes = 1;
+  // Whether a pass before the clock starts brings back what the other rows have pushed out of the caches. In a pass as
+  // long as a round that does not show.
+  bool starts_warm = false;
   std::vector<double> seconds_per_unit = {};
 
   void warm_up();  // not measured: lets caches, branch predictors and Adam's corrections settle

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t image_count = 8;
 constexpr std::size_t text_count = 256;
 constexpr std::size_t batch_size = 8;            // as many as there are images
-constexpr double network_round_seconds = 50e-3;  // several steps, of which the first finds the caches of another row
+constexpr double network_round_seconds = 50e-3;  // several steps
 
 // Layers of more weights than this are read from memory at every step.
 constexpr std::size_t cached_weights = std::size_t{4} << 20;

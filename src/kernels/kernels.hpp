@@ -97,7 +97,7 @@ struct Table {
 
   // out[c] = sum over the active rows of u[r] w[r][c]
   void (*layer_forward)(const T* w, const T* u, Active rows, std::size_t columns, T* out);
-  // out[r] = sum_c w[r][c] delta[c] for the active rows
+  // out[r] = sum_c w[r][c] delta[c] for the active rows; the order of a sum depends on the row's place among them
   void (*layer_backward)(const T* w, const T* delta, Active rows, std::size_t columns, T* out);
   void (*product)(const Product<T>& p);
   // sums[c] = sum_r a[r][c] b[r][c] of two matrices that lie row by row

@@ -152,7 +152,7 @@ double updated_bytes(std::span<float> array) {
   return HWY_DYNAMIC_DISPATCH(updated_bytes_of)(array.data(), array.size());
 }
 
-// Plain loops on every machine: gathering and scattering by vectors is slower where it was measured.
+// A plain loop on every machine: gathering and scattering by vectors is slower where it was measured.
 double changed_lines(std::span<float> table, std::span<const std::uint32_t> index, std::span<const float> x) {
   for (std::size_t k = 0; k < index.size(); ++k) table[index[k]] += x[k];
   return static_cast<double>(index.size());

@@ -105,19 +105,25 @@ HWY_INLINE double dot_of(const float* a, const float* b, std::size_t n) {
   const hn::Rebind<float, decltype(d)> half;
   const std::size_t lanes = hn::Lanes(d);
   const auto load = [&](const float* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(half, from)); };
-  const auto sum_products = [&](auto first, auto second) HWY_ATTR {
+  const auto sum_products = [&](auto norm) HWY_ATTR {
+    const auto multiply_add = [&](std::size_t k, auto sum) HWY_ATTR {
+      const auto x = load(a + k);
+      if constexpr (norm) return hn::MulAdd(x, x, sum);
+      return hn::MulAdd(x, load(b + k), sum);
+    };
     auto s0 = hn::Zero(d), s1 = hn::Zero(d);
     std::size_t k = 0;
     for (; k + 2 * lanes <= n; k += 2 * lanes) {
-      s0 = hn::MulAdd(load(first + k), load(second + k), s0);
-      s1 = hn::MulAdd(load(first + k + lanes), load(second + k + lanes), s1);
+      s0 = multiply_add(k, s0);
+      s1 = multiply_add(k + lanes, s1);
     }
-    for (; k + lanes <= n; k += lanes) s0 = hn::MulAdd(load(first + k), load(second + k), s0);
+    for (; k + lanes <= n; k += lanes) s0 = multiply_add(k, s0);
     double sum = sum_of_lanes(d, hn::Add(s0, s1));
-    for (; k < n; ++k) sum += static_cast<double>(first[k]) * static_cast<double>(second[k]);
+    for (; k < n; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
     return sum;
   };
-  return a == b ? sum_products(a, a) : sum_products(a, b);  // a norm reads and converts every number once
+  // A norm reads and converts every number once.
+  return a == b ? sum_products(std::true_type{}) : sum_products(std::false_type{});
 }
 
 template <class T>
@@ -165,14 +171,14 @@ DotAndSquares gather_dot(const T* w, const std::uint32_t* index, const T* x, std
   return sums;
 }
 
-// `tile` vectors of outputs at once, two rows at a time: enough sums side by side to keep the multipliers busy. Eight
-// vectors are that many with one sum for both rows, and leave no registers for more.
+// `tile` vectors of outputs at once, two rows at a time: enough sums side by side to keep the multipliers busy. Of
+// eight vectors one set of sums is enough for both rows, and AVX2 has no registers for a second.
 template <std::size_t tile, class D, class T = hn::TFromD<D>>
 HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size_t columns, T* out) {
-  constexpr std::size_t second = tile < 8 ? 1 : 0;  // which sums the second of two rows is added to
+  constexpr std::size_t sets = tile < 8 ? 2 : 1;
   const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D> sums[second + 1][tile];
-  unrolled<(second + 1) * tile>([&](auto k) HWY_ATTR { sums[k / tile][k % tile] = hn::Zero(d); });
+  hn::Vec<D> sums[sets][tile];
+  unrolled<sets * tile>([&](auto k) HWY_ATTR { sums[k / tile][k % tile] = hn::Zero(d); });
   const std::uint32_t* r = rows.data();
   const std::uint32_t* end = r + rows.size();
   for (; end - r >= 2; r += 2) {
@@ -182,7 +188,7 @@ HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size
     const auto u1 = hn::Set(d, u[r[1]]);
     unrolled<tile>([&](auto k) HWY_ATTR {
       sums[0][k] = hn::MulAdd(u0, hn::LoadU(d, row0 + k * lanes), sums[0][k]);
-      sums[second][k] = hn::MulAdd(u1, hn::LoadU(d, row1 + k * lanes), sums[second][k]);
+      sums[sets - 1][k] = hn::MulAdd(u1, hn::LoadU(d, row1 + k * lanes), sums[sets - 1][k]);
     });
   }
   if (r < end) {
@@ -191,7 +197,7 @@ HWY_INLINE void forward_tile(D d, const T* w, const T* u, Active rows, std::size
     unrolled<tile>([&](auto k) HWY_ATTR { sums[0][k] = hn::MulAdd(u0, hn::LoadU(d, row + k * lanes), sums[0][k]); });
   }
   unrolled<tile>([&](auto k) HWY_ATTR {
-    hn::StoreU(second == 0 ? sums[0][k] : hn::Add(sums[0][k], sums[second][k]), d, out + k * lanes);
+    hn::StoreU(sets == 1 ? sums[0][k] : hn::Add(sums[0][k], sums[sets - 1][k]), d, out + k * lanes);
   });
 }
 
@@ -233,8 +239,9 @@ HWY_INLINE void sums_of_four(D /*d*/, V v0, V v1, V v2, V v3, T* sums) {
   sums[0] = hn::GetLane(v0), sums[1] = hn::GetLane(v1), sums[2] = hn::GetLane(v2), sums[3] = hn::GetLane(v3);
 }
 #else
+// Of 16 bytes each.
 template <class D, class V>
-HWY_INLINE auto sum_of_blocks(D d, V v) {  // of 16 bytes
+HWY_INLINE auto sum_of_blocks(D d, V v) {
   if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) <= 16) {
     return v;
   } else {
@@ -243,7 +250,7 @@ HWY_INLINE auto sum_of_blocks(D d, V v) {  // of 16 bytes
   }
 }
 
-// Half as many sums of lanes of x and as many of y, taking turns.
+// In every block x0 + x2, y0 + y2, x1 + x3, y1 + y3; of doubles x0 + x1, y0 + y1.
 template <class D, class V>
 HWY_INLINE V sums_in_turns(D d, V x, V y) {
   return hn::Add(hn::InterleaveLower(d, x, y), hn::InterleaveUpper(d, x, y));

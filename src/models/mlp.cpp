@@ -157,7 +157,7 @@ void Mlp<T>::sensitivity(const Input<T>& /*x*/, Trace<T>& trace) const {
     const Layer& layer = layers_[l];
     T* below = scratch + layers_[l - 1].deltas;
     if (l + 1 == layers_.size()) {
-      std::copy_n(w + layer.weights, layer.rows - 1, below);
+      std::copy_n(w + layer.weights, layer.rows - 1, below);  // a single unit, whose delta is 1
       if (activation_ == Activation::relu) kernel.relu_backward(scratch + layer.inputs, below, layer.rows - 1);
     } else {
       std::fill_n(below, layer.rows - 1, T{0});
