@@ -41,6 +41,14 @@ inline constexpr CompactTable compact;
 
 HWY_BEFORE_NAMESPACE();
 namespace ignd::kernels::HWY_NAMESPACE {
+
+#if IGND_NO_VECTORS
+
+const Table<float>* float_table() { return &scalar_table<float>(); }
+const Table<double>* double_table() { return &scalar_table<double>(); }
+
+#else
+
 namespace hn = hwy::HWY_NAMESPACE;
 
 // In simd_matrices.cpp.
@@ -61,6 +69,7 @@ HWY_INLINE void for_each_vector(std::size_t n, Body body) {
   const std::size_t lanes = hn::Lanes(d);
   std::size_t k = 0;
   for (; k + lanes <= n; k += lanes) body(d, k);
+  HWY_UNROLL(1)  // or g++ writes it out for every number that may be left
   for (; k < n; ++k) body(one, k);
 }
 
@@ -232,13 +241,6 @@ HWY_INLINE void with_vectors_per_row(std::size_t columns, Body body) {
   }
 }
 
-// sums[i] = the sum of the lanes of v_i, with half the work of one after the other.
-#if HWY_TARGET == HWY_SCALAR
-template <class D, class V, class T = hn::TFromD<D>>
-HWY_INLINE void sums_of_four(D /*d*/, V v0, V v1, V v2, V v3, T* sums) {
-  sums[0] = hn::GetLane(v0), sums[1] = hn::GetLane(v1), sums[2] = hn::GetLane(v2), sums[3] = hn::GetLane(v3);
-}
-#else
 // Of 16 bytes each.
 template <class D, class V>
 HWY_INLINE auto sum_of_blocks(D d, V v) {
@@ -256,6 +258,7 @@ HWY_INLINE V sums_in_turns(D d, V x, V y) {
   return hn::Add(hn::InterleaveLower(d, x, y), hn::InterleaveUpper(d, x, y));
 }
 
+// sums[i] = the sum of the lanes of v_i, with half the work of one after the other.
 template <class D, class V, class T = hn::TFromD<D>>
 HWY_INLINE void sums_of_four(D d, V v0, V v1, V v2, V v3, T* sums) {
   const hn::CappedTag<T, 16 / sizeof(T)> block;
@@ -271,7 +274,6 @@ HWY_INLINE void sums_of_four(D d, V v0, V v1, V v2, V v3, T* sums) {
     hn::StoreU(sum_of_blocks(d, hn::Add(hn::BitCast(d, lower), hn::BitCast(d, upper))), block, sums);
   }
 }
-#endif
 
 template <std::size_t vectors, class T>
 HWY_INLINE void backward_rows(const T* w, const T* delta, Active rows, std::size_t columns, T* out) {
@@ -742,6 +744,7 @@ const Table<double>* double_table() {
   return &made;
 }
 
+#endif  // IGND_NO_VECTORS
 }  // namespace ignd::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -780,7 +783,7 @@ std::vector<const Table<T>*> all_tables() {
   std::vector<const Table<T>*> tables{&scalar_table<T>()};
   for (auto left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    tables.push_back(best<T>());
+    if (best<T>() != tables.front()) tables.push_back(best<T>());
   }
   hwy::SetSupportedTargetsForTest(0);
   best<T>();

@@ -14,6 +14,7 @@
 // (and this one)
 #include "kernels/vectors-inl.hpp"
 
+#if !IGND_NO_VECTORS
 HWY_BEFORE_NAMESPACE();
 namespace ignd::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -38,12 +39,12 @@ struct Part {
 inline constexpr bool masks_are_safe = !HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_AVX2;
 
 // body(access, c) for the end of a row, of less than `lanes` numbers: in one part of the narrowest vector that holds
-// them or, where masks are not safe, in vectors of half the size, a quarter of it, and so on.
+// them (a single one fills its own) or, where masks are not safe, in vectors of half the size, a quarter, and so on.
 template <std::size_t lanes, class T, class Body>
 HWY_INLINE void for_each_part(std::size_t c, std::size_t columns, Body body) {
   if constexpr (lanes > 1) {
     constexpr std::size_t half = lanes / 2;
-    if constexpr (masks_are_safe) {
+    if constexpr (masks_are_safe && lanes > 2) {
       const hn::CappedTag<T, lanes> d;
       if (columns - c > half) return body(Part<decltype(d)>{hn::FirstN(d, columns - c)}, c);
     }
@@ -194,10 +195,10 @@ HWY_INLINE bool eliminate(const double* smallest, DiagonalBlock& b) {
     good = good && pivot > smallest[c] && pivot <= std::numeric_limits<double>::max();
     const double inverse = 1 / pivot;
     unrolled<block>([&](auto j) HWY_ATTR {
-      if constexpr (j > c) {
+      if (j > c) {
         const double share = b.share[c][j] = b.at[c][j] * inverse;
         unrolled<block>([&](auto i) HWY_ATTR {
-          if constexpr (i >= j) b.at[j][i] -= share * b.at[c][i];
+          if (i >= j) b.at[j][i] -= share * b.at[c][i];
         });
       }
     });
@@ -220,7 +221,7 @@ HWY_INLINE void solve_below(const DiagonalBlock& b, double* a, std::size_t rows,
     unrolled<block>([&](auto c) HWY_ATTR { column[c] = access.load(a + c * stride + i); });
     unrolled<block>([&](auto c) HWY_ATTR {
       unrolled<block>([&](auto j) HWY_ATTR {
-        if constexpr (j > c) column[j] = hn::NegMulAdd(hn::Set(d, b.share[c][j]), column[c], column[j]);
+        if (j > c) column[j] = hn::NegMulAdd(hn::Set(d, b.share[c][j]), column[c], column[j]);
       });
       access.store(hn::Mul(column[c], hn::Set(d, b.inverse_root[c])), a + c * stride + i);
     });
@@ -337,3 +338,4 @@ void cholesky_solve(const double* l, std::size_t n, std::size_t stride, double* 
 
 }  // namespace ignd::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#endif  // !IGND_NO_VECTORS

@@ -8,10 +8,12 @@
 #endif
 
 #include <cstddef>
-#include <type_traits>
-#include <utility>
 
 #include <hwy/highway.h>
+
+// Where Highway has no vectors, the plain loops of scalar.cpp do.
+#undef IGND_NO_VECTORS
+#define IGND_NO_VECTORS (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128)
 
 HWY_BEFORE_NAMESPACE();
 namespace ignd::kernels::HWY_NAMESPACE {
@@ -22,12 +24,12 @@ HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, V v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
-// body(integral_constant<0>) ... body(integral_constant<count - 1>): unrolled where it is written, so that arrays of
-// vectors stay in registers.
+// body(0) ... body(count - 1): unrolled where it is written, so that arrays of vectors stay in registers.
 template <std::size_t count, class Body>
 HWY_INLINE void unrolled(Body body) {
-  [&]<std::size_t... k>(std::index_sequence<k...>) HWY_ATTR { (body(std::integral_constant<std::size_t, k>{}), ...); }
-  (std::make_index_sequence<count>{});
+  static_assert(count <= 16);
+  HWY_UNROLL(16)
+  for (std::size_t k = 0; k < count; ++k) body(k);
 }
 
 }  // namespace ignd::kernels::HWY_NAMESPACE
