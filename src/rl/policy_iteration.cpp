@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 
 namespace ignd {
 namespace {
@@ -14,7 +15,8 @@ constexpr std::uint64_t most_growing_rejections = 3;
 std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states) {
   const Eigen::Index actions = m.rows() - states;
   if (!m.allFinite() || (-m).llt().info() != Eigen::Success) return std::nullopt;
-  Eigen::MatrixXd policy = -m.bottomRightCorner(actions, actions).ldlt().solve(m.bottomLeftCorner(actions, states));
+  const Eigen::MatrixXd right = m.bottomLeftCorner(actions, states);
+  Eigen::MatrixXd policy = -Eigen::PartialPivLU<Eigen::MatrixXd>(m.bottomRightCorner(actions, actions)).solve(right);
   if (!policy.allFinite()) return std::nullopt;
   return policy;
 }
