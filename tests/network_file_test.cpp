@@ -97,6 +97,8 @@ TEST(NetworkFile, SaysAllThatIsWrongWithItsLines) {
                        "line 4: recurrent must be one of orthogonal, lecun"));
   EXPECT_TRUE(contains(fault_of("[[layer]\n"), "line 1: "));
   EXPECT_TRUE(contains(fault_of("a = 1\na = 2\n"), "line 2: "));
+  // The parser takes it that nobody writes this, and says so in an assertion.
+  EXPECT_EQ(fault_of("[,"), "line 1: the file is no TOML that can be read");
 }
 
 // Whatever it is fed with, it is a network or one line.
