@@ -783,7 +783,8 @@ std::vector<const Table<T>*> all_tables() {
   std::vector<const Table<T>*> tables{&scalar_table<T>()};
   for (auto left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    if (best<T>() != tables.front()) tables.push_back(best<T>());
+    const Table<T>* of_target = best<T>();
+    if (of_target != tables.front()) tables.push_back(of_target);  // without vectors it is the scalar one again
   }
   hwy::SetSupportedTargetsForTest(0);
   best<T>();

@@ -15,6 +15,7 @@ constexpr std::uint64_t most_growing_rejections = 3;
 std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states) {
   const Eigen::Index actions = m.rows() - states;
   if (!m.allFinite() || (-m).llt().info() != Eigen::Success) return std::nullopt;
+  // By what riccati.cpp solves with: a factorization for symmetric matrices alone would take seconds to compile.
   const Eigen::MatrixXd right = m.bottomLeftCorner(actions, states);
   Eigen::MatrixXd policy = -Eigen::PartialPivLU<Eigen::MatrixXd>(m.bottomRightCorner(actions, actions)).solve(right);
   if (!policy.allFinite()) return std::nullopt;
