@@ -1,5 +1,6 @@
 #include "train/baselines.hpp"
 
+#include "dense_algebra.hpp"
 #include "support.hpp"
 
 #include <cmath>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <gtest/gtest.h>
 
 namespace ignd::testing {
@@ -88,11 +89,8 @@ VectorXd fitted_by_qr(const Data& data) {
   }
   const double mean = w.dot(y);
   if (d == 0) return VectorXd::Constant(n, mean);
-  Eigen::CompleteOrthogonalDecomposition<MatrixXd> solver;
-  solver.setThreshold(1e-10);
-  solver.compute(root.asDiagonal() * x);
   const VectorXd right = root.asDiagonal() * (y.array() - mean).matrix();
-  return (x * solver.solve(right)).array() + mean;
+  return (x * least_squares_solution(root.asDiagonal() * x, right)).array() + mean;
 }
 
 double largest_difference_from_qr(const Data& data) {

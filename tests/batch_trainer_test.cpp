@@ -1,5 +1,6 @@
 #include "ignd/batch_trainer.hpp"
 
+#include "dense_algebra.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/mlp.hpp"
 #include "support.hpp"
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,9 +49,7 @@ Samples random_samples(Stream& stream, std::size_t count, std::size_t features, 
   return random_samples(stream, count, features, 1, [&] { return testing::random_target(loss, stream); });
 }
 
-Vector weights_of(const Model<double>& model) {
-  return Eigen::Map<const Vector>(model.parameters().data(), static_cast<Eigen::Index>(model.parameters().size()));
-}
+Vector weights_of(const Model<double>& model) { return testing::to_eigen(model.parameters()); }
 
 // The rows of J by sensitivities of single outputs: that of output c is the network with c's unit alone.
 Matrix dense_sensitivities(const Mlp<double>& model, const std::vector<std::size_t>& widths, Activation activation,
@@ -128,9 +127,9 @@ double mean_loss(const VectorLoss& loss, const Model<double>& model, const Sampl
 
 // The step as its definition has it, a system as large as the model.
 Vector dense_solution(const Matrix& j, const DenseStep& step, double weight, double lambda, const Vector& p) {
-  Matrix system = j.transpose() * step.h * j / weight;
+  Matrix system = testing::quadratic_form(step.h, j) / weight;
   system.diagonal() += lambda * p.cwiseInverse();
-  return -system.ldlt().solve(j.transpose() * step.l / weight);
+  return -testing::solve_definite(system, j.transpose() * step.l / weight);
 }
 
 void expect_near(const Vector& actual, const Vector& expected, double tolerance) {

@@ -1,5 +1,6 @@
 #include "core/damped_system.hpp"
 
+#include "dense_algebra.hpp"
 #include "ignd/random.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,15 +19,9 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-Matrix normal_matrix(Stream& stream, Eigen::Index rows, Eigen::Index columns) {
-  Matrix made(rows, columns);
-  for (double& number : made.reshaped()) number = stream.normal();
-  return made;
-}
-
 // A A^T of any rank, none too.
 Matrix semidefinite(Stream& stream, Eigen::Index size) {
-  const Matrix root = normal_matrix(stream, size, static_cast<Eigen::Index>(stream.below(size + 1)));
+  const Matrix root = testing::random_matrix(stream, size, static_cast<Eigen::Index>(stream.below(size + 1)));
   return root * root.transpose();
 }
 
@@ -37,7 +32,7 @@ struct Problem {
   Problem(Stream& stream, Eigen::Index samples, Eigen::Index block)
       : gram(semidefinite(stream, samples * block)),
         curvature(Matrix::Zero(samples * block, samples * block)),
-        slope(normal_matrix(stream, samples * block, 1)) {
+        slope(testing::random_matrix(stream, samples * block, 1)) {
     for (Eigen::Index s = 0; s < samples; ++s) {
       curvature.block(s * block, s * block, block, block) = semidefinite(stream, block);
     }
@@ -69,8 +64,8 @@ TEST(DampedSystem, EqualsADenseSolveWhateverHasNoCurvature) {
     ASSERT_TRUE(system.solve(rows, mu, {problem.slope.data(), rows}, z));
     Matrix dense = problem.curvature * problem.gram;
     dense.diagonal().array() += mu;
-    const Vector expected = dense.fullPivLu().solve(problem.slope);
-    const Vector actual = Eigen::Map<const Vector>(z.data(), samples * block);
+    const Vector expected = testing::solve(dense, problem.slope);
+    const Vector actual = testing::to_eigen(z);
     EXPECT_LE((actual - expected).norm(), 1e-6 * expected.norm());
   }
 }

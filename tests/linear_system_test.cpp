@@ -1,6 +1,6 @@
 #include "rl/linear_system.hpp"
 
-#include "random_matrix.hpp"
+#include "dense_algebra.hpp"
 #include "support.hpp"
 
 #include <limits>
@@ -16,11 +16,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 ContinuousSystem random_system(Stream& stream, Index states, Index actions) {
-  const MatrixXd q = random_matrix(stream, states, states);
-  const MatrixXd r = random_matrix(stream, actions, actions);
   return {random_matrix(stream, states, states), random_matrix(stream, states, actions),
-          q * q.transpose() + MatrixXd::Identity(states, states),
-          r * r.transpose() + MatrixXd::Identity(actions, actions)};
+          random_definite(stream, states), random_definite(stream, actions)};
 }
 
 // exp(A t) = sum (A t)^k / k! and what an input held for t adds, sum A^k t^(k+1) / (k+1)! B, term by term.

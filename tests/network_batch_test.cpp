@@ -1,4 +1,5 @@
 #include "core/batch_algebra.hpp"
+#include "dense_algebra.hpp"
 #include "ignd/batch_trainer.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/network.hpp"
@@ -15,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -317,9 +318,7 @@ TEST(NetworkBatch, RowsOfAnEmbeddingAreAnnouncedBeforeTheyAreRead) {
   }
 }
 
-Vector weights_of(const Model<double>& model) {
-  return Eigen::Map<const Vector>(model.parameters().data(), static_cast<Eigen::Index>(model.parameters().size()));
-}
+Vector weights_of(const Model<double>& model) { return testing::to_eigen(model.parameters()); }
 
 void expect_near(const Vector& actual, const Vector& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -360,9 +359,9 @@ Vector dense_step(const Network<double>& model, std::span<const Sample<double>> 
     h(row, row) += eps_c;
   }
   const auto count = static_cast<double>(samples.size());
-  DenseMatrix system = j.transpose() * h * j / count;
+  DenseMatrix system = testing::quadratic_form(h, j) / count;
   system.diagonal().array() += lambda;
-  return -system.ldlt().solve(j.transpose() * l / count);
+  return -testing::solve_definite(system, j.transpose() * l / count);
 }
 
 TEST(NetworkBatch, ExactStepsAreThoseOfADenseSolve) {

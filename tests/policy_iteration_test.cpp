@@ -1,6 +1,6 @@
 #include "rl/policy_iteration.hpp"
 
-#include "random_matrix.hpp"
+#include "dense_algebra.hpp"
 #include "rl/riccati.hpp"
 #include "support.hpp"
 
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 namespace ignd::testing {
@@ -24,11 +23,8 @@ using Eigen::VectorXd;
 LinearSystem uav() { return hold_actions(uav_system(), 0.1); }
 
 LinearSystem random_system(Stream& stream, Index states, Index actions) {
-  const MatrixXd q = random_matrix(stream, states, states);
-  const MatrixXd r = random_matrix(stream, actions, actions);
   return {random_matrix(stream, states, states, 0.3), random_matrix(stream, states, actions),
-          q * q.transpose() + MatrixXd::Identity(states, states),
-          r * r.transpose() + MatrixXd::Identity(actions, actions)};
+          random_definite(stream, states), random_definite(stream, actions)};
 }
 
 // zz' of the signals whose products x are: without the sign of z, which products do not know.
@@ -49,15 +45,10 @@ MatrixXd true_values(const LinearSystem& system, double discount, const MatrixXd
   MatrixXd reward = MatrixXd::Zero(n + m, n + m);
   reward.topLeftCorner(n, n) = -system.q;
   reward.bottomRightCorner(m, m) = -system.r;
+  const MatrixXd onwards = act * step;
   MatrixXd values = reward;
-  for (int k = 0; k < 5000; ++k) {
-    values = (reward + discount * (act * step).transpose() * values * (act * step)).eval();
-  }
+  for (int k = 0; k < 5000; ++k) values = reward + discount * quadratic_form(values, onwards);
   return values;
-}
-
-VectorXd to_vector(std::span<const double> values) {
-  return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
 }
 
 // A transition that is kept: copies of the features.
@@ -70,7 +61,7 @@ std::vector<Kept> draw(Transitions& transitions, int count) {
   std::vector<Kept> kept;
   for (int i = 0; i < count; ++i) {
     const Transition seen = transitions.next();
-    kept.push_back({to_vector(seen.x), to_vector(seen.next_x), seen.reward});
+    kept.push_back({to_eigen(seen.x), to_eigen(seen.next_x), seen.reward});
   }
   return kept;
 }
@@ -87,9 +78,9 @@ TEST(QuadraticFeatures, AreTheQuadraticForm) {
       x.resize(features.size());
       const auto w = normal_vector(stream, features.size());
       const MatrixXd m = features.matrix(w);
-      const VectorXd signals = to_vector(std::span(z).first(n));
+      const VectorXd signals = to_eigen(std::span(z).first(n));
       const double expected = signals.dot(m * signals) + (constant ? w.back() : 0);
-      EXPECT_NEAR(to_vector(w).dot(to_vector(x)), expected, 1e-12 * (1 + std::abs(expected)));
+      EXPECT_NEAR(to_eigen(w).dot(to_eigen(x)), expected, 1e-12 * (1 + std::abs(expected)));
       EXPECT_EQ(m, m.transpose());
       if (constant) {
         EXPECT_EQ(x.back(), 1);
@@ -138,7 +129,7 @@ TEST(Transitions, FollowTheSystemAndThePolicy) {
       const Transition seen = transitions.next();
       const MatrixXd here = outer_of(features, seen.x);
       const MatrixXd there = outer_of(features, seen.next_x);
-      EXPECT_LT((there - step * here * step.transpose()).norm(), 1e-11 * (1 + there.norm()));
+      EXPECT_LT((there - quadratic_form(here, step.transpose())).norm(), 1e-11 * (1 + there.norm()));
       const double cost =
           (system.q * here.topLeftCorner(n, n)).trace() + (system.r * here.bottomRightCorner(m, m)).trace();
       EXPECT_NEAR(seen.reward, -cost, 1e-11 * (1 + cost));
@@ -216,11 +207,11 @@ TEST(SemiGradient, IsTheTextbookUpdate) {
         for (int t = 0; t < 100; ++t) {
           const Transition seen = transitions.next();
           ASSERT_TRUE(evaluation->update(seen));
-          const VectorXd x = to_vector(seen.x);
-          const double error = seen.reward + discount * w.dot(to_vector(seen.next_x)) - w.dot(x);
+          const VectorXd x = to_eigen(seen.x);
+          const double error = seen.reward + discount * w.dot(to_eigen(seen.next_x)) - w.dot(x);
           const double alpha = horizon > 0 ? rate / (1 + t / horizon) : rate;
           w += alpha * error / (normalised ? x.squaredNorm() : 1) * x;
-          EXPECT_LT((to_vector(evaluation->weights()) - w).norm(), 1e-12 * (1 + w.norm()));
+          EXPECT_LT((to_eigen(evaluation->weights()) - w).norm(), 1e-12 * (1 + w.norm()));
         }
       }
     }
@@ -249,7 +240,7 @@ TEST(SemiGradient, SaysSoWhereNumbersStopBeingFinite) {
   PolicyIteration iteration(transitions, *evaluation, MatrixXd::Zero(3, 5));
   EXPECT_FALSE(iteration.evaluate(10'000));
   EXPECT_FALSE(iteration.evaluate(1));
-  EXPECT_TRUE(to_vector(evaluation->weights()).allFinite());
+  EXPECT_TRUE(to_eigen(evaluation->weights()).allFinite());
 }
 
 TEST(SemiGradient, ASystemThatRunsAwayIsNotFiniteEither) {
@@ -272,7 +263,7 @@ TEST(RlsTd, SolvesTheEquationsOfLeastSquares) {
     const auto n = static_cast<Index>(transitions.features().size());
     const auto evaluation = make_rls_td(transitions.features().size(), discount);
     for (int policy = 0; policy < 3; ++policy) {
-      const VectorXd start = to_vector(evaluation->weights());
+      const VectorXd start = to_eigen(evaluation->weights());
       MatrixXd left = rls_td_prior * MatrixXd::Identity(n, n);
       VectorXd right = rls_td_prior * start;
       transitions.follow(random_matrix(stream, 3, 5, 0.1));
@@ -284,8 +275,8 @@ TEST(RlsTd, SolvesTheEquationsOfLeastSquares) {
         left += seen.x * (seen.x - discount * seen.next_x).transpose();
         right += seen.reward * seen.x;
       }
-      const VectorXd expected = left.fullPivLu().solve(right);
-      EXPECT_LT((to_vector(evaluation->weights()) - expected).norm(), 1e-6 * expected.norm());
+      const VectorXd expected = solve(left, right);
+      EXPECT_LT((to_eigen(evaluation->weights()) - expected).norm(), 1e-6 * expected.norm());
     }
   }
 }
@@ -311,9 +302,9 @@ TEST(GreedyPolicy, OfTheTrueValuesIsTheNextPolicyOfPolicyIteration) {
     // The cost of the policy, a = K s put into the values.
     MatrixXd act(system.states() + system.actions(), system.states());
     act << MatrixXd::Identity(system.states(), system.states()), policy;
-    const MatrixXd cost = -act.transpose() * m * act;
-    const MatrixXd expected = -(system.r + discount * system.b.transpose() * cost * system.b).inverse() * discount *
-                              system.b.transpose() * cost * system.a;
+    const MatrixXd cost = -quadratic_form(m, act);
+    const MatrixXd onwards = discount * system.b.transpose() * cost;
+    const MatrixXd expected = -solve(system.r + onwards * system.b, onwards * system.a);
     const auto greedy = greedy_policy(m, system.states());
     ASSERT_TRUE(greedy);
     EXPECT_LT((*greedy - expected).norm(), 1e-10 * (1 + expected.norm()));

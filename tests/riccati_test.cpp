@@ -1,13 +1,11 @@
 #include "rl/riccati.hpp"
 
-#include "random_matrix.hpp"
+#include "dense_algebra.hpp"
 #include "support.hpp"
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 namespace ignd::testing {
@@ -16,16 +14,12 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-// A sampled system whose largest eigenvalue has the given size.
-LinearSystem random_system(Stream& stream, double radius) {
+// A sampled system whose largest eigenvalue is about of the given size.
+LinearSystem random_system(Stream& stream, double size) {
   const Index states = 1 + static_cast<Index>(stream.below(7));
   const Index actions = 1 + static_cast<Index>(stream.below(4));
-  MatrixXd a = random_matrix(stream, states, states);
-  a *= radius / std::max(1e-3, a.eigenvalues().cwiseAbs().maxCoeff());
-  const MatrixXd q = random_matrix(stream, states, states);
-  const MatrixXd r = random_matrix(stream, actions, actions);
-  return {a, random_matrix(stream, states, actions), q * q.transpose() + MatrixXd::Identity(states, states),
-          r * r.transpose() + MatrixXd::Identity(actions, actions)};
+  return {random_matrix(stream, states, states, size / std::sqrt(static_cast<double>(states))),
+          random_matrix(stream, states, actions), random_definite(stream, states), random_definite(stream, actions)};
 }
 
 // The cost of a horizon that is one step longer, and the first action that is best for it.
@@ -34,11 +28,10 @@ struct Stage {
 };
 
 Stage one_step_longer(const LinearSystem& system, double discount, const MatrixXd& cost) {
-  const MatrixXd saa = system.r + discount * system.b.transpose() * cost * system.b;
-  const MatrixXd sas = discount * system.b.transpose() * cost * system.a;
-  const MatrixXd policy = -saa.partialPivLu().solve(sas);
+  const MatrixXd onwards = discount * system.b.transpose() * cost;
+  const MatrixXd policy = -solve(system.r + onwards * system.b, onwards * system.a);
   const MatrixXd closed = system.a + system.b * policy;
-  return {system.q + policy.transpose() * system.r * policy + discount * closed.transpose() * cost * closed, policy};
+  return {system.q + quadratic_form(system.r, policy) + discount * quadratic_form(cost, closed), policy};
 }
 
 MatrixXd by_value_iteration(const LinearSystem& system, double discount, int steps) {
@@ -50,7 +43,7 @@ MatrixXd by_value_iteration(const LinearSystem& system, double discount, int ste
 // The cost of following a policy for ever, from its linear equations.
 MatrixXd cost_of(const LinearSystem& system, double discount, const MatrixXd& policy) {
   const MatrixXd closed = system.a + system.b * policy;
-  const MatrixXd rewards = system.q + policy.transpose() * system.r * policy;
+  const MatrixXd rewards = system.q + quadratic_form(system.r, policy);
   const Index n = system.states();
   MatrixXd equations = MatrixXd::Identity(n * n, n * n);
   for (Index i = 0; i < n; ++i) {
@@ -59,7 +52,7 @@ MatrixXd cost_of(const LinearSystem& system, double discount, const MatrixXd& po
       equations.row(i + j * n) -= carried.reshaped().transpose();
     }
   }
-  const Eigen::VectorXd cost = equations.partialPivLu().solve(Eigen::VectorXd(rewards.reshaped()));
+  const MatrixXd cost = solve(equations, rewards.reshaped());
   return cost.reshaped(n, n);
 }
 

@@ -1,5 +1,6 @@
 // The stationarity theorem (section 4.6 and appendix B of the paper), numerically, with its constants where they are
 // known: on data sets so small that expectations over a sample are finite sums.
+#include "dense_algebra.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,10 +21,6 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
 constexpr std::size_t samples = 50;
-
-Vector to_eigen(std::span<const double> values) {
-  return Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size()));
-}
 
 TrainerOptions options_for(const std::string& loss, const std::string& rule, const Schedule& schedule) {
   TrainerOptions options;
@@ -146,16 +143,16 @@ TEST(Theorem, BoundsTheWeightedSumOfSquaredGradientsWithItsConstants) {
 
   // The loss is quadratic: its constants are eigenvalues, and its minimum is that of least squares.
   const auto rule = make_step_rule(options.optimizer.rule);
-  const auto eigenvalues = Eigen::SelfAdjointEigenSolver<Matrix>(problem.second_moment(true)).eigenvalues();
-  const double smoothness = eigenvalues.maxCoeff();
+  const Vector spectrum = eigenvalues(problem.second_moment(true));
+  const double smoothness = spectrum.maxCoeff();
   const auto at_start = problem.moments(start, *rule);
   Linear<double> best(2);
-  const Vector optimum = problem.second_moment(true).ldlt().solve(-at_start.gradient);
+  const Vector optimum = solve_definite(problem.second_moment(true), -at_start.gradient);
   std::ranges::copy(optimum, best.parameters().begin());
   const auto at_best = problem.moments(best, *rule);
   ASSERT_LT(at_best.gradient.norm(), 1e-12);
   // ||g||^2 = 2 r^2 has the mean 4 L, and L - L* is at most ||grad L||^2 / (2 lambda_min).
-  const double m0 = xi * xi * 4 * at_best.value, m2 = xi * xi * 2 / eigenvalues.minCoeff();
+  const double m0 = xi * xi * 4 * at_best.value, m2 = xi * xi * 2 / spectrum.minCoeff();
   const double slope = xi - smoothness / 2 * 0.5 * m2;  // mu - L/2 alpha M_2 at the largest rate
   ASSERT_GT(slope, 0);
   for (std::size_t i = 0; i < checkpoints.size(); ++i) {
@@ -271,10 +268,10 @@ struct Interpolation {
       problem.y.push_back(optimum.dot(to_eigen(x)));
       q = std::max(q, to_eigen(x).squaredNorm());
     }
-    const auto eigenvalues = Eigen::SelfAdjointEigenSolver<Matrix>(problem.second_moment(false)).eigenvalues();
+    const Vector spectrum = eigenvalues(problem.second_moment(false));
     const double largest_error = radius * std::sqrt(q);
-    growth = q / (std::tanh(largest_error) / largest_error * eigenvalues.minCoeff());
-    smoothness = eigenvalues.maxCoeff();
+    growth = q / (std::tanh(largest_error) / largest_error * spectrum.minCoeff());
+    smoothness = spectrum.maxCoeff();
   }
 
   Linear<double> point(Stream& stream) const {
