@@ -1,5 +1,6 @@
 #include "ignd/mlp.hpp"
 
+#include "ignd/aligned.hpp"
 #include "ignd/error.hpp"
 #include "kernels/kernels.hpp"
 #include "models/activation.hpp"
@@ -30,6 +31,13 @@ std::size_t count_weights(const std::vector<std::size_t>& widths, std::size_t la
   return sum;
 }
 
+// Rounded up to whole cache lines, so that no vector of what comes next lies in two of them.
+template <class T>
+std::size_t whole_lines(std::size_t numbers) {
+  constexpr std::size_t line = alignment / sizeof(T);
+  return (numbers + line - 1) / line * line;
+}
+
 }  // namespace
 
 template <class T>
@@ -40,10 +48,11 @@ Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
   for (std::size_t l = 0; l < widths_.size(); ++l) {
     const std::size_t inputs = widths_[l];
     const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : options.outputs;
-    layers_.push_back({inputs + 1, outputs, weights, scratch_size_, scratch_size_ + inputs + 1, index_size_});
+    const std::size_t deltas = scratch_size_ + whole_lines<T>(inputs + 1);
+    layers_.push_back({inputs + 1, outputs, weights, scratch_size_, deltas, index_size_});
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
-    scratch_size_ += inputs + 1 + outputs;
+    scratch_size_ = deltas + whole_lines<T>(outputs);
     index_size_ += inputs + 1;
   }
 }
