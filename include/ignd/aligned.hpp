@@ -9,6 +9,9 @@ namespace ignd {
 // One cache line, and the widest vector register.
 inline constexpr std::size_t alignment = 64;
 
+// So many bytes, rounded up to whole cache lines: what comes next starts at one.
+constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
 template <class T>
 struct AlignedAllocator {
   using value_type = T;

@@ -17,8 +17,7 @@ constexpr std::size_t fetch_ahead = 2;
 
 template <class T>
 Samples<T>::Samples(std::size_t features)
-    : features_(features),
-      stride_((2 * sizeof(double) + features * sizeof(T) + alignment - 1) / alignment * alignment) {}
+    : features_(features), stride_(whole_lines(2 * sizeof(double) + features * sizeof(T))) {}
 
 template <class T>
 void Samples<T>::add(std::span<const T> values, double y, double weight) {

@@ -31,13 +31,6 @@ std::size_t count_weights(const std::vector<std::size_t>& widths, std::size_t la
   return sum;
 }
 
-// Rounded up to whole cache lines, so that no vector of what comes next lies in two of them.
-template <class T>
-std::size_t whole_lines(std::size_t numbers) {
-  constexpr std::size_t line = alignment / sizeof(T);
-  return (numbers + line - 1) / line * line;
-}
-
 }  // namespace
 
 template <class T>
@@ -48,11 +41,12 @@ Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
   for (std::size_t l = 0; l < widths_.size(); ++l) {
     const std::size_t inputs = widths_[l];
     const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : options.outputs;
-    const std::size_t deltas = scratch_size_ + whole_lines<T>(inputs + 1);
+    // From a whole cache line on, so that no vector of them lies in two.
+    const std::size_t deltas = scratch_size_ + whole_lines((inputs + 1) * sizeof(T)) / sizeof(T);
     layers_.push_back({inputs + 1, outputs, weights, scratch_size_, deltas, index_size_});
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
-    scratch_size_ = deltas + whole_lines<T>(outputs);
+    scratch_size_ = deltas + whole_lines(outputs * sizeof(T)) / sizeof(T);
     index_size_ += inputs + 1;
   }
 }
