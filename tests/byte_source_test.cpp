@@ -8,8 +8,10 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -162,6 +164,45 @@ TEST(ByteSource, ReadsPipesAndStopsWaitingForThem) {
   EXPECT_EQ(source->read(part), 0U) << "the other end is still open";
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST(ByteSource, ATextIsTheSameHoweverItsBytesArrive) {
+  const std::string long_line(100'000, 'x');
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", ""},
+      {"a", "a"},
+      {"a\nb\n", "a\nb\n"},
+      {"a\r\nb\r\n", "a\r\nb\r\n"},
+      {"a\rb\rc", "a\nb\nc"},
+      {"a\rb\nc\r", "a\rb\nc\r"},  // a carriage return in the first line, which ends with a newline
+      {"a\r", "a\n"},
+      {"\xef\xbb\xbf"
+       "a\rb",
+       "a\nb"},
+      {"\xef\xbb\xbf", ""},
+      {"\xef\xbb", "\xef\xbb"},
+      {long_line + "\r\n" + long_line, long_line + "\r\n" + long_line},
+      {"a\r" + long_line + "\r\n", "a\n" + long_line + "\n\n"},
+  };
+  for (const auto& [bytes, text] : cases) {
+    for (const std::size_t piece : {1U, 2U, 3U, 4096U, 1U << 20U}) {
+      EXPECT_EQ(read_all(*as_text(std::make_unique<testing::Pieces>(bytes, piece))), text) << piece;
+      EXPECT_EQ(read_all(*as_text(bytes_of(bytes, "it")), piece), text) << piece;
+    }
+  }
+}
+
+TEST(ByteSource, ATextIsNotUtf16) {
+  for (const std::string bytes : {"\xff\xfe"
+                                  "a",
+                                  "\xfe\xff"}) {
+    try {
+      read_all(*as_text(std::make_unique<testing::Pieces>(bytes, 1)));
+      FAIL() << "not refused";
+    } catch (const FileError& fault) {
+      EXPECT_STREQ(fault.what(), "'pieces' is UTF-16; save it as UTF-8");
+    }
+  }
 }
 
 }  // namespace

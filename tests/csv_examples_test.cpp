@@ -1,6 +1,9 @@
 #include "data/csv_examples.hpp"
 
+#include "core/text.hpp"
+#include "data/byte_source.hpp"
 #include "data/example_reader.hpp"
+#include "data/table.hpp"
 #include "ignd/error.hpp"
 #include "scratch_folder.hpp"
 
@@ -138,8 +141,84 @@ TEST(CsvExamples, TheFirstLabelSaysWhatTheTargetIs) {
   EXPECT_FALSE(CsvExampleParser("x,y\n1,a\n", {.target = "y", .text_target = false}).has_text_target());
 }
 
-TEST(CsvExamples, TwinsAreRefused) {
-  EXPECT_THROW(CsvExampleParser("x,x,y\n1,2,3\n", {.target = "y"}), InvalidArgument);
+// The targets in the last column of a text, or what is wrong with it.
+std::string read_as_table(const std::string& text, const CsvDialect& dialect) {
+  try {
+    const Table table = Table::parse_csv(text, {.dialect = dialect});
+    std::string read;
+    for (const Column& column : table.columns()) read += column.name + " ";
+    for (std::size_t row = 0; row < table.size(); ++row) read += format_number(table[row].back()) + " ";
+    return read;
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+}
+
+// One byte or all of them at a time.
+std::string read_as_stream(const std::string& text, const CsvDialect& dialect, const std::string& target,
+                           std::size_t block_size) {
+  try {
+    ExampleReader reader(bytes_of(text, "the text"), ExampleFormat::csv,
+                         {.block_size = block_size, .columns = CsvColumns{.target = target}, .dialect = dialect});
+    std::string read;
+    for (const std::string& name : reader.features()) read += name + " ";
+    read += target + " ";
+    ExampleBlock block;
+    while (reader.next(block)) {
+      for (const double y : block.target) read += format_number(y) + " ";
+    }
+    return read;
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+}
+
+TEST(CsvExamples, TablesAndStreamsReadTheSameHeader) {
+  struct Case {
+    std::string text, target, read;
+    CsvDialect dialect = {};
+  };
+  const std::vector<Case> cases{
+      {"x,y\n1,2\n3,4\n", "y", "x y 2 4 "},
+      {"\xef\xbb\xbfx,y\n1,2\n3,4\n", "y", "x y 2 4 "},
+      {"\xef\xbb\xbf"
+       "1,2\n3,4\n",
+       "c2", "c1 c2 2 4 "},
+      {"\xef\xbb\xbf\n\nx,y\n1,2\n", "y", "x y 2 "},
+      {"\n\r\n x , y \n1,2\n", "y", "x y 2 "},
+      {",a,,y\n1,2,3,4\n", "y", "c1 a c3 y 4 "},
+      {"\"x\",\"the y\"\r\n1,2\r\n3,4\r\n", "the y", "x the y 2 4 "},
+      {"x,y\r1,2\r3,4\r", "y", "x y 2 4 "},  // lines end as on old Macs
+      {"x,y\r1,2\r3,4", "y", "x y 2 4 "},
+      {"1;2\r3;4\r", "c2", "c1 c2 2 4 "},
+      {"1,2\n3,4\n", "2", "1 2 4 ", {.delimiter = ',', .header = true}},
+      {std::string("\xff\xfex\0,\0y\0\n\0"
+                   "1\0,\0"
+                   "2\0\n\0",
+                   18),
+       "y", "the text is UTF-16; save it as UTF-8"},
+      {std::string("\xfe\xff\0x\0,\0y\0\n", 10), "y", "the text is UTF-16; save it as UTF-8"},
+      {"x,x,y\n1,2,3\n", "y", "the text, line 1: two columns have the name 'x'"},
+      {"\nc2,,y\n1,2,3\n", "y", "the text, line 2: two columns have the name 'c2'"},
+      {"", "y", "the text is empty"},
+      {"\xef\xbb\xbf", "y", "the text is empty"},
+      {"\n\n", "y", "the text is empty"},
+  };
+  for (const auto& [text, target, read, dialect] : cases) {
+    EXPECT_EQ(read_as_table(text, dialect), read);
+    EXPECT_EQ(read_as_stream(text, dialect, target, LineBlocks::default_size), read);
+    EXPECT_EQ(read_as_stream(text, dialect, target, 1), read);
+  }
+}
+
+TEST(CsvExamples, AHeaderOfSeveralLinesIsRefused) {
+  try {
+    const CsvExampleParser parser("x,\"the\ny\"\n1,2\n", {.target = "x"});
+    FAIL() << "not refused";
+  } catch (const FileError& fault) {
+    EXPECT_STREQ(fault.what(),
+                 "the text: the name of column 'the\\x0ay' takes several lines; in a stream every row is one line");
+  }
 }
 
 TEST(CsvExamples, TheReaderGuessesThemAndCountsLinesFromTheHeader) {

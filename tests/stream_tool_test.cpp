@@ -457,7 +457,7 @@ TEST_F(StreamTool, RefusesBadFiles) {
   refuse(write("bad", ""), y, 1, "bad' is empty");
   refuse(write("bad", ""), {}, 1, "bad' has no examples");
   refuse(write("bad", "a,y\n"), y, 1, "bad' has no examples");
-  refuse(write("bad", "x,x,y\n1,2,3\n"), y, 2, "two columns have the name 'x'");
+  refuse(write("bad", "x,x,y\n1,2,3\n"), y, 1, "line 1: two columns have the name 'x'");
   const std::string endless(10'000'000, 'x');  // NOLINT(bugprone-string-constructor): as long as that
   refuse(write("bad", endless), y, 1, "line 1: is longer than 4 MiB");
   refuse(write("bad", "\x1f\x8b\x08 this is no gzip"), y, 1, "bad'");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -162,7 +163,86 @@ class Gzip final : public ByteSource {
   bool between_members_ = false;
 };
 
+class TextInMemory final : public ByteSource {
+ public:
+  TextInMemory(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {}
+  std::size_t read(std::span<char> into) override {
+    const std::size_t count = std::min(into.size(), rest_.size());
+    std::copy_n(rest_.data(), count, into.data());
+    rest_.remove_prefix(count);
+    return count;
+  }
+  void stop_waiting() override { rest_ = {}; }
+  const std::string& name() const override { return name_; }
+
+ private:
+  std::string_view rest_;
+  std::string name_;
+};
+
+// Looks at the first line before it gives any bytes.
+class Text final : public ByteSource {
+ public:
+  explicit Text(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
+
+  std::size_t read(std::span<char> into) override {
+    if (!looked_) look(into.size());
+    std::size_t count = std::min(into.size(), front_.size() - given_);
+    if (count > 0) {
+      std::copy_n(front_.data() + given_, count, into.data());
+      given_ += count;
+      if (given_ == front_.size()) {
+        front_ = {};
+        given_ = 0;
+      }
+    } else {
+      count = bytes_->read(into);
+    }
+    if (carriage_returns_) std::ranges::replace(into.first(count), '\r', '\n');
+    return count;
+  }
+  void stop_waiting() override { bytes_->stop_waiting(); }
+  const std::string& name() const override { return bytes_->name(); }
+
+ private:
+  // Up to the first newline. What is found does not depend on how the bytes arrive.
+  void look(std::size_t chunk) {
+    constexpr std::size_t enough = std::size_t{1} << 16;
+    bool ended = false;
+    while (!ended && front_.size() < enough && front_.find('\n') == std::string::npos) {
+      const std::size_t before = front_.size();
+      front_.resize(before + chunk);
+      const std::size_t count = bytes_->read(std::span(front_).subspan(before));
+      front_.resize(before + count);
+      ended = count == 0;
+    }
+    looked_ = true;
+    if (front_.starts_with("\xff\xfe") || front_.starts_with("\xfe\xff")) {
+      throw FileError(fmt::format("{} is UTF-16; save it as UTF-8", name()));
+    }
+    if (front_.starts_with("\xef\xbb\xbf")) given_ = 3;
+    const std::string_view seen = std::string_view(front_).substr(0, enough);
+    if (seen.find('\n') != std::string_view::npos) return;
+    const std::size_t first = seen.find('\r');
+    carriage_returns_ = first != std::string_view::npos && (ended || first + 1 < seen.size());
+  }
+
+  std::unique_ptr<ByteSource> bytes_;
+  std::string front_;
+  std::size_t given_ = 0;
+  bool looked_ = false;
+  bool carriage_returns_ = false;  // end the lines
+};
+
 }  // namespace
+
+std::unique_ptr<ByteSource> bytes_of(std::string_view text, std::string name) {
+  return std::make_unique<TextInMemory>(text, std::move(name));
+}
+
+std::unique_ptr<ByteSource> as_text(std::unique_ptr<ByteSource> bytes) {
+  return std::make_unique<Text>(std::move(bytes));
+}
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path, int interruption) {
   std::unique_ptr<ByteSource> file = std::make_unique<File>(path, interruption);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace ignd {
 
@@ -26,5 +27,12 @@ class ByteSource {
 // "-" is the standard input. Whether it is gzip is seen from the first bytes. Once the descriptor `interruption` can be
 // read from, nothing waits for bytes any more, as after stop_waiting. Throws FileError.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path, int interruption = -1);
+
+// The bytes of a text in memory, which must outlive the source. The name is for messages.
+std::unique_ptr<ByteSource> bytes_of(std::string_view text, std::string name);
+
+// The same bytes as a text with lines: without UTF-8's byte-order mark, and with newlines where a lone carriage return
+// ends the first line (old Macs). Reading UTF-16 throws FileError.
+std::unique_ptr<ByteSource> as_text(std::unique_ptr<ByteSource> bytes);
 
 }  // namespace ignd

@@ -1,12 +1,15 @@
 #include "data/csv_examples.hpp"
 
 #include "core/text.hpp"
+#include "data/csv_head.hpp"
 #include "data/table.hpp"
+#include "data/text_window.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -15,22 +18,6 @@ namespace ignd {
 namespace {
 
 constexpr std::size_t most_targets = 16;  // two are classes; more only show in a message
-
-std::size_t find_column(const std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::ranges::find(names, name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  const std::string near = suggestion(name, names);
-  constexpr std::size_t most_listed = 12;
-  std::string listed;
-  if (near.empty() && names.size() <= most_listed) listed = "; there are " + join(names, ", ");
-  throw InvalidArgument(fmt::format("there is no column {}{}{}", in_quotes(name), near, listed));
-}
-
-void refuse_twins(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  const auto twin = std::ranges::adjacent_find(names);
-  if (twin != names.end()) throw InvalidArgument(fmt::format("two columns have the name {}", in_quotes(*twin)));
-}
 
 std::uint32_t text_index(std::uint64_t column, std::string_view text) {
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), column));
@@ -52,22 +39,24 @@ void append_feature(std::uint64_t column, std::string_view field, ExampleBlock& 
 
 }  // namespace
 
-CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect)
-    : delimiter_(dialect.delimiter.value_or(guess_delimiter(beginning))),
-      header_(dialect.header.value_or(guess_header(beginning, delimiter_))) {
-  CsvRow row(delimiter_);
-  const char* at = beginning.data();
-  const char* const end = at + beginning.size();
-  const char* next = row.split(at, end, true);
-  for (first_line_ = 1; row.blank() && next < end; ++first_line_) next = row.split(at = next, end, true);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    names_.push_back(header_ ? std::string(trimmed(row[i])) : fmt::format("c{}", i + 1));
-    hashes_.push_back(XXH3_64bits(names_.back().data(), names_.back().size()));
+CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect,
+                                   const std::string& name) {
+  TextWindow text(bytes_of(beginning, name));
+  CsvHead head = read_csv_head(text, dialect);
+  text.fill(beginning.size());
+  delimiter_ = head.delimiter;
+  first_line_ = head.line;
+  names_ = std::move(head.names);
+  for (const std::string& column : names_) {
+    if (column.find('\n') != std::string::npos) {
+      throw FileError(fmt::format("{}: the name of column {} takes several lines; in a stream every row is one line",
+                                  name, in_quotes(column)));
+    }
+    hashes_.push_back(XXH3_64bits(column.data(), column.size()));
   }
-  refuse_twins(names_);
   is_feature_.assign(names_.size(), !columns.features);
-  for (const std::string& name : columns.features.value_or(std::vector<std::string>())) {
-    is_feature_[find_column(names_, name)] = true;
+  for (const std::string& column : columns.features.value_or(std::vector<std::string>())) {
+    is_feature_[find_column(names_, column)] = true;
   }
   if (columns.weight) {
     weight_ = find_column(names_, *columns.weight);
@@ -77,13 +66,15 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
   target_ = find_column(names_, *columns.target);
   is_feature_[*target_] = false;
   text_target_ = columns.text_target.value_or(false);
-  if (text_target_ || !columns.text_target) look_at_targets(header_ ? next : at, end, columns.text_target.has_value());
+  if (text_target_ || !columns.text_target) look_at_targets(text.text(), columns.text_target.has_value());
 }
 
 // The first label says what the target is. The first two texts are noted here: later on, whichever thread comes first
 // notes its own.
-void CsvExampleParser::look_at_targets(const char* at, const char* end, bool known) {
+void CsvExampleParser::look_at_targets(std::string_view rows, bool known) {
   CsvRow row(delimiter_);
+  const char* at = rows.data();
+  const char* const end = at + rows.size();
   double value = 0;
   while (at != nullptr && at < end && labels_.size() < 2) {
     at = row.split(at, end, false);
@@ -115,7 +106,7 @@ std::string CsvExampleParser::read_target(std::string_view field, double& target
 }
 
 std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const {
-  if ((header_ && number <= first_line_) || trimmed(line).empty()) return "";
+  if (number < first_line_ || trimmed(line).empty()) return "";
   CsvRow row(delimiter_);
   row.split(line.data(), line.data() + line.size(), true);
   if (row.in_quotes()) return "opens quotes that it does not close; in a stream every row is one line";

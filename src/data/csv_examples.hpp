@@ -26,9 +26,11 @@ struct CsvColumns {
 // not hold line ends here.
 class CsvExampleParser final : public ExampleParser {
  public:
-  // The beginning of the file holds the names of the columns and shows what the target is: numbers, or texts. Throws
-  // InvalidArgument if there is no such column.
-  CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect = {});
+  // The beginning of the file holds the names of the columns and shows what the target is: numbers, or texts. The name
+  // is that of the file, for messages. Throws FileError as read_csv_head does, and InvalidArgument if there is no such
+  // column.
+  CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect = {},
+                   const std::string& name = "the text");
 
   std::string parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const override;
 
@@ -39,13 +41,12 @@ class CsvExampleParser final : public ExampleParser {
   std::string target_name(double target) const;
 
  private:
-  void look_at_targets(const char* at, const char* end, bool known);
+  void look_at_targets(std::string_view rows, bool known);
   void note_label(std::string_view field) const;
   std::string read_target(std::string_view field, double& target) const;
 
-  char delimiter_;
-  bool header_;
-  std::uint64_t first_line_ = 1;  // that is not blank
+  char delimiter_ = ',';
+  std::uint64_t first_line_ = 1;  // below the header
   std::vector<std::string> names_;
   std::vector<std::uint64_t> hashes_;  // of the names
   std::vector<bool> is_feature_;

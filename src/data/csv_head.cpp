@@ -25,14 +25,6 @@ void check_delimiter(const CsvDialect& dialect) {
   }
 }
 
-void skip_mark(TextWindow& text) {
-  const std::string_view front = text.text().substr(0, 3);
-  if (front == "\xef\xbb\xbf") text.drop(3);  // some programs put it before UTF-8
-  if (front.starts_with("\xff\xfe") || front.starts_with("\xfe\xff")) {
-    throw FileError(fmt::format("{} is UTF-16; save it as UTF-8", text.name()));
-  }
-}
-
 // What is guessed from the beginning is not to be guessed from nothing.
 void skip_empty_lines(TextWindow& text, std::uint64_t& line) {
   while (true) {
@@ -89,7 +81,6 @@ void read_names(TextWindow& text, CsvHead& head) {
 CsvHead read_csv_head(TextWindow& text, const CsvDialect& dialect) {
   check_delimiter(dialect);
   text.fill(guess_bytes);
-  skip_mark(text);
   CsvHead head;
   skip_empty_lines(text, head.line);
   head.delimiter = dialect.delimiter ? *dialect.delimiter : guess_delimiter(text.text());

@@ -147,8 +147,7 @@ class ExampleReader::Blocks {
     if (format_ != ExampleFormat::csv) return make_example_parser(format_);
     if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
     const std::string_view text = beginning_with_row();
-    if (text.empty()) throw FileError(fmt::format("{} is empty", lines_.source().name()));
-    auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect);
+    auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect, lines_.source().name());
     csv_ = parser.get();
     return parser;
   }

@@ -29,7 +29,7 @@ class LineBlocks {
   static constexpr std::size_t longest_line = std::size_t{4} << 20;
 
   explicit LineBlocks(std::unique_ptr<ByteSource> source, std::size_t block_size = default_size)
-      : source_(std::move(source)), block_size_(block_size) {}
+      : source_(as_text(std::move(source))), block_size_(block_size) {}
 
   // False at the end. A block is smaller where the bytes come slowly: what has arrived is not held back. Throws
   // FileError where the file cannot be read or a line is too long, after the lines before that were given.

@@ -22,23 +22,6 @@
 namespace ignd {
 namespace {
 
-class BytesOfText final : public ByteSource {
- public:
-  explicit BytesOfText(std::string_view text) : rest_(text) {}
-  std::size_t read(std::span<char> into) override {
-    const std::size_t count = std::min(into.size(), rest_.size());
-    std::copy_n(rest_.data(), count, into.data());
-    rest_.remove_prefix(count);
-    return count;
-  }
-  void stop_waiting() override { rest_ = {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string_view rest_;
-  std::string name_ = "the text";
-};
-
 // The first rows decide what the columns are, so that a file need not be read again for every text column.
 void guess_kinds(std::vector<Column>& columns, std::string_view beginning, char delimiter) {
   CsvRow row(delimiter);
@@ -186,7 +169,7 @@ Table Table::read_csv(const std::string& path, const TableOptions& options) {
 }
 
 Table Table::parse_csv(std::string_view text, const TableOptions& options) {
-  return load_csv([&] { return std::make_unique<BytesOfText>(text); }, true, options);
+  return load_csv([&] { return bytes_of(text, "the text"); }, true, options);
 }
 
 }  // namespace ignd

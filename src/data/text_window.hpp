@@ -15,7 +15,7 @@ namespace ignd {
 // The part of a text that is being looked at: bytes are dropped at its front and read at its end.
 class TextWindow {
  public:
-  explicit TextWindow(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+  explicit TextWindow(std::unique_ptr<ByteSource> source) : source_(as_text(std::move(source))) {}
 
   // Reads until there are `bytes` of text, or all there is. Earlier views of the text are no longer valid.
   void fill(std::size_t bytes) {
