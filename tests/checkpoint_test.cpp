@@ -539,7 +539,22 @@ TEST(CheckpointFile, AnEmptyCheckpointIsAFile) {
   const ScratchFolder folder;
   Checkpoint().write(folder / "file");
   EXPECT_EQ(read_file(folder / "file"), raw_file(0, ""));
-  EXPECT_TRUE(Checkpoint::read(folder / "file").entries().empty());
+  const Checkpoint read = Checkpoint::read(folder / "file");
+  EXPECT_TRUE(read.entries().empty());
+}
+
+// What a temporary refers to is gone at the end of the statement: `for (... : Checkpoint::read(path).entries())` would
+// compile and crash.
+template <class From>
+concept GivesReferences = requires(From&& from) {
+  std::forward<From>(from).entries();
+}
+|| requires(From&& from) { std::forward<From>(from).text("name"); }
+|| requires(From&& from) { std::forward<From>(from).template array<float>("name", 1); };
+
+TEST(CheckpointFile, ATemporaryGivesNoReferences) {
+  static_assert(GivesReferences<Checkpoint&> && GivesReferences<const Checkpoint&>);
+  static_assert(!GivesReferences<Checkpoint> && !GivesReferences<const Checkpoint>);
 }
 
 TEST(CheckpointFile, AskingForWhatIsNotThereSaysSo) {

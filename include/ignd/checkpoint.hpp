@@ -32,14 +32,19 @@ class Checkpoint {
 
   bool has(std::string_view name) const { return entries_.contains(name); }
 
-  // These throw FileError if there is no entry of that name, type and size.
-  const std::string& text(std::string_view name) const;
+  // These throw FileError if there is no entry of that name, type and size. A reference lives as long as the
+  // checkpoint, so a temporary gives none.
+  const std::string& text(std::string_view name) const&;
+  const std::string& text(std::string_view name) const&& = delete;
   std::uint64_t number(std::string_view name) const;
   template <class T>
-  const std::vector<T>& array(std::string_view name, std::size_t size) const;
+  const std::vector<T>& array(std::string_view name, std::size_t size) const&;
+  template <class T>
+  const std::vector<T>& array(std::string_view name, std::size_t size) const&& = delete;
   Stream stream(std::string_view name) const;
 
-  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+  const std::map<std::string, Entry, std::less<>>& entries() const& { return entries_; }
+  const std::map<std::string, Entry, std::less<>>& entries() const&& = delete;
 
   // Writes a temporary file beside `path`, syncs it and renames it: at every moment `path` is either what it was
   // before or the whole new file. Throws FileError; the temporary file is removed.

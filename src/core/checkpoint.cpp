@@ -176,12 +176,12 @@ const Kind& find(const std::map<std::string, Checkpoint::Entry, std::less<>>& en
 
 }  // namespace
 
-const std::string& Checkpoint::text(std::string_view name) const { return find<std::string>(entries_, name); }
+const std::string& Checkpoint::text(std::string_view name) const& { return find<std::string>(entries_, name); }
 
 std::uint64_t Checkpoint::number(std::string_view name) const { return array<std::uint64_t>(name, 1)[0]; }
 
 template <class T>
-const std::vector<T>& Checkpoint::array(std::string_view name, std::size_t size) const {
+const std::vector<T>& Checkpoint::array(std::string_view name, std::size_t size) const& {
   const auto& values = find<std::vector<T>>(entries_, name);
   if (values.size() != size) {
     throw FileError(
@@ -231,9 +231,9 @@ Checkpoint Checkpoint::read(const std::filesystem::path& path) {
   return checkpoint;
 }
 
-template const std::vector<float>& Checkpoint::array(std::string_view, std::size_t) const;
-template const std::vector<double>& Checkpoint::array(std::string_view, std::size_t) const;
-template const std::vector<std::uint32_t>& Checkpoint::array(std::string_view, std::size_t) const;
-template const std::vector<std::uint64_t>& Checkpoint::array(std::string_view, std::size_t) const;
+template const std::vector<float>& Checkpoint::array(std::string_view, std::size_t) const&;
+template const std::vector<double>& Checkpoint::array(std::string_view, std::size_t) const&;
+template const std::vector<std::uint32_t>& Checkpoint::array(std::string_view, std::size_t) const&;
+template const std::vector<std::uint64_t>& Checkpoint::array(std::string_view, std::size_t) const&;
 
 }  // namespace ignd
