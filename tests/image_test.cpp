@@ -17,6 +17,7 @@ namespace {
 using testing::contains;
 using testing::encode_jpeg;
 using testing::encode_png;
+using testing::jpeg_of_scans;
 using testing::JpegKind;
 using testing::noise_image;
 using testing::PngKind;
@@ -240,6 +241,24 @@ TEST_F(ImageFile, AHugeClaimedSizeTakesNoMemory) {
   EXPECT_TRUE(contains(refusal(jpeg, most_image_pixels), "it claims 65000 x 65000 pixels"));
   jpeg.replace(frame + 5, 4, std::string(4, '\0'));
   EXPECT_NE(refusal(jpeg, most_image_pixels), "");
+}
+
+TEST_F(ImageFile, AJpegMayNotHaveAnyNumberOfScans) {
+  const auto most = static_cast<std::size_t>(most_jpeg_scans);
+  for (const std::size_t scans : {std::size_t{2}, most}) EXPECT_EQ(refusal(jpeg_of_scans({16, 16}, scans)), "");
+  for (const std::size_t scans : {most + 1, 20 * most}) {
+    EXPECT_TRUE(contains(refusal(jpeg_of_scans({16, 16}, scans)), "it has more than 500 scans"));
+  }
+}
+
+TEST_F(ImageFile, DecodingOfAJpegCanBeStopped) {
+  std::atomic<bool> stop = false;
+  for (const std::string& file : {jpeg_of_scans({16, 16}, 3), encode_jpeg(smooth_image({64, 33}, 1))}) {
+    stop = false;
+    decode_image(file, "x", few_pixels, &stop);
+    stop = true;
+    EXPECT_THROW(decode_image(file, "x", few_pixels, &stop), ReadingStopped);
+  }
 }
 
 TEST_F(ImageFile, TheLimitIsTheNumberOfPixels) {

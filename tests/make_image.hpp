@@ -25,6 +25,7 @@ struct JpegKind {
   bool progressive = false;
   bool adobe = false;  // with the marker of Adobe's programs
   int quality = 100;
+  std::vector<jpeg_scan_info> scans = {};  // of a progressive file; none: those of libjpeg
 };
 
 inline int channels_of(J_COLOR_SPACE space) { return space == JCS_GRAYSCALE ? 1 : space == JCS_CMYK ? 4 : 3; }
@@ -48,6 +49,10 @@ inline std::string encode_jpeg(const std::vector<std::uint8_t>& samples, ImageSi
   jpeg_set_quality(&info, kind.quality, TRUE);
   for (int c = 0; c < info.num_components; ++c) info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
   if (kind.progressive) jpeg_simple_progression(&info);
+  if (!kind.scans.empty()) {
+    info.scan_info = kind.scans.data();
+    info.num_scans = static_cast<int>(kind.scans.size());
+  }
   jpeg_start_compress(&info, TRUE);
   const std::size_t row = size.width * static_cast<std::size_t>(info.input_components);
   while (info.next_scanline < info.image_height) {
@@ -63,6 +68,20 @@ inline std::string encode_jpeg(const std::vector<std::uint8_t>& samples, ImageSi
 
 inline std::string encode_jpeg(const Image& image, const JpegKind& kind = {}) {
   return encode_jpeg(image.pixels, image.size, kind);
+}
+
+// A progressive file of one colour whose last scan comes again and again.
+inline std::string jpeg_of_scans(ImageSize size, std::size_t scans) {
+  const JpegKind kind{.in = JCS_GRAYSCALE,
+                      .file = JCS_GRAYSCALE,
+                      .scans = {{1, {0, 0, 0, 0}, 0, 0, 0, 0}, {1, {0, 0, 0, 0}, 1, 63, 0, 0}}};
+  const std::vector<std::uint8_t> grey(size.height * size.width, 100);
+  const std::string file = encode_jpeg(grey, size, kind);
+  const std::string end = "\xff\xd9";
+  const std::string last = file.substr(file.rfind("\xff\xda"), file.size() - end.size() - file.rfind("\xff\xda"));
+  std::string all = file.substr(0, file.size() - end.size());
+  for (std::size_t scan = kind.scans.size(); scan < scans; ++scan) all += last;
+  return all + end;
 }
 
 struct PngKind {

@@ -10,17 +10,17 @@
 namespace ignd {
 namespace {
 
-Image decode(std::string_view bytes, std::uint64_t most) {
-  if (is_jpeg(bytes)) return decode_jpeg(bytes, most);
+Image decode(std::string_view bytes, std::uint64_t most, const std::atomic<bool>* stop) {
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, most, stop);
   if (is_png(bytes)) return decode_png(bytes, most);
   throw FileError("it is neither JPEG nor PNG");
 }
 
 }  // namespace
 
-Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most) {
+Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most, const std::atomic<bool>* stop) {
   try {
-    return decode(bytes, most);
+    return decode(bytes, most, stop);
   } catch (const FileError& fault) {
     throw FileError(fmt::format("cannot read the image {}: {}", quoted_path(name), printable(fault.what(), 200)));
   }

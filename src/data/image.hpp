@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,14 +22,24 @@ struct Image {
   std::vector<std::uint8_t> pixels;
 };
 
+// Thrown where reading was asked to stop: it leaves nothing behind.
+struct ReadingStopped : std::runtime_error {
+  ReadingStopped() : std::runtime_error("the reading was stopped") {}
+};
+
 inline constexpr std::size_t image_channels = 3;
 inline constexpr std::uint64_t most_image_pixels = 100'000'000;
+// Of a JPEG. Programs write about ten; each takes as long as it takes to look at all pixels, though it may be a few
+// bytes long.
+inline constexpr int most_jpeg_scans = 500;
 
 // Reads a JPEG or PNG file; which of them, its first bytes say. Grey becomes equal channels, CMYK is converted, 16 bits
 // are rounded to 8, what is transparent is blended with black. Colour profiles and the rotation that EXIF may ask for
 // are ignored. Throws FileError, with `name` in the message, where the file is damaged in any way that costs pixels, is
-// cut off, is something else, or claims more than `most` pixels: before memory is taken for them.
-Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most = most_image_pixels);
+// cut off, is something else, or claims more than `most` pixels: before memory is taken for them. Throws ReadingStopped
+// soon after `stop` is set.
+Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most = most_image_pixels,
+                   const std::atomic<bool>* stop = nullptr);
 
 // Bilinear, with the centres of the pixels at halves. Where an image is made smaller, the filter is stretched so that
 // it covers every pixel (as in Pillow, and `antialias` in other libraries). Throws InvalidArgument for a size of 0.

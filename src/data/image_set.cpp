@@ -111,9 +111,12 @@ class Decoder {
 
   void decode(Item& item) const {
     try {
-      item.planes = as_planes(resize(decode_image(item.content, listed_.files[item.file].name), size_));
+      const std::string& name = listed_.files[item.file].name;
+      item.planes = as_planes(resize(decode_image(item.content, name, most_image_pixels, options_.stop), size_));
     } catch (const FileError& fault) {
       item.fault = fault.what();
+    } catch (const ReadingStopped&) {
+      // flush() ends the reading.
     }
   }
 

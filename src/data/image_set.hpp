@@ -8,21 +8,15 @@
 #include <filesystem>
 #include <functional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace ignd {
 
-// Thrown where reading was asked to stop: it leaves nothing behind.
-struct ReadingStopped : std::runtime_error {
-  ReadingStopped() : std::runtime_error("the reading was stopped") {}
-};
-
 struct ImageSetOptions {
   std::filesystem::path cache;                                        // a folder; empty: `images` in the cache folder
   std::function<void(std::size_t done, std::size_t total)> progress;  // after each image that is decoded
-  const std::atomic<bool>* stop = nullptr;                            // looked at before each image
+  const std::atomic<bool>* stop = nullptr;                            // looked at while an image is decoded
 };
 
 // Images in folders named after their class (class_files.hpp), all of one size. They are decoded once and kept in a

@@ -31,7 +31,9 @@ bool is_harmless(int warning) {
 // leak: memory is taken between these calls.
 class JpegReader {
  public:
-  JpegReader() {
+  explicit JpegReader(const std::atomic<bool>* stop) : stop_(stop) {
+    progress_.base.progress_monitor = look_around;
+    progress_.reader = this;
     info_.err = jpeg_std_error(&errors_.base);
     errors_.base.error_exit = leave;
     errors_.base.emit_message = warn;
@@ -46,6 +48,7 @@ class JpegReader {
   void read_header(std::string_view bytes) {
     guarded([this, bytes] {
       jpeg_create_decompress(&info_);
+      info_.progress = &progress_.base;
       info_.mem->max_memory_to_use = most_memory;
       jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
       jpeg_read_header(&info_, TRUE);
@@ -79,10 +82,31 @@ class JpegReader {
     std::array<char, JMSG_LENGTH_MAX> message{};
   };
 
+  struct Progress {
+    jpeg_progress_mgr base{};  // first, as above
+    JpegReader* reader = nullptr;
+  };
+
   template <class Work>
   void guarded(const Work& work) {
-    if (setjmp(errors_.jump) != 0) throw FileError(errors_.message.data());
+    if (setjmp(errors_.jump) != 0) {
+      if (is_stopped()) throw ReadingStopped();
+      throw FileError(errors_.message.data());
+    }
     work();
+  }
+
+  bool is_stopped() const { return stop_ != nullptr && *stop_; }
+
+  // libjpeg calls this for every row of blocks that it reads, in each scan.
+  static void look_around(j_common_ptr info) {
+    JpegReader& reader = *reinterpret_cast<Progress*>(info->progress)->reader;
+    const bool too_many = reader.info_.input_scan_number > most_jpeg_scans;
+    if (!too_many && !reader.is_stopped()) return;
+    const auto text = fmt::format_to_n(reader.errors_.message.begin(), JMSG_LENGTH_MAX - 1, "it has more than {} scans",
+                                       most_jpeg_scans);
+    *text.out = '\0';
+    std::longjmp(reader.errors_.jump, 1);
   }
 
   [[noreturn]] static void leave(j_common_ptr info) {
@@ -96,7 +120,9 @@ class JpegReader {
     if (is_warning && !is_harmless(info->err->msg_code)) leave(info);
   }
 
+  const std::atomic<bool>* stop_;
   Errors errors_;
+  Progress progress_;
   jpeg_decompress_struct info_{};
 };
 
@@ -116,8 +142,8 @@ std::vector<std::uint8_t> rgb_of_cmyk(std::span<const std::uint8_t> cmyk, bool i
 
 bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
 
-Image decode_jpeg(std::string_view bytes, std::uint64_t most) {
-  JpegReader reader;
+Image decode_jpeg(std::string_view bytes, std::uint64_t most, const std::atomic<bool>* stop) {
+  JpegReader reader(stop);
   reader.read_header(bytes);
   const ImageSize size = reader.size();
   const std::uint64_t count = std::uint64_t{size.height} * size.width;

@@ -7,6 +7,6 @@ namespace ignd {
 bool is_jpeg(std::string_view bytes);
 
 // See decode_image(); the message of the FileError is the reason alone.
-Image decode_jpeg(std::string_view bytes, std::uint64_t most);
+Image decode_jpeg(std::string_view bytes, std::uint64_t most, const std::atomic<bool>* stop);
 
 }  // namespace ignd
