@@ -140,6 +140,21 @@ TEST(ByteSource, RefusesBytesBehindGzip) {
   EXPECT_NE(read_file(folder / "more").error.find("is broken gzip"), std::string::npos);
 }
 
+TEST(ByteSource, TakesZerosBehindGzipForPadding) {
+  const ScratchFolder folder;
+  const std::string packed = gzipped("text\n") + gzipped("more\n");
+  for (const std::size_t zeros : {1U, 2U, 511U, 1U << 18U, 600000U}) {
+    write_bytes(folder / "padded", packed + std::string(zeros, '\0'));
+    const Content content = read_file(folder / "padded");
+    EXPECT_EQ(content.error, "") << zeros;
+    EXPECT_EQ(content.text, "text\nmore\n") << zeros;
+    for (const std::string& behind : {std::string("x"), gzipped("third\n")}) {
+      write_bytes(folder / "more", packed + std::string(zeros, '\0') + behind);
+      EXPECT_NE(read_file(folder / "more").error.find("is broken gzip"), std::string::npos) << zeros;
+    }
+  }
+}
+
 TEST(ByteSource, SaysWhyAFileCannotBeRead) {
   const ScratchFolder folder;
   EXPECT_EQ(read_file(folder / "none").error,

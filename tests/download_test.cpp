@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/file.h>
@@ -329,11 +330,25 @@ class SelfSigned {
   }
 
   // Whether somebody has believed it.
-  bool greet(const Connection& connection) const {
+  bool greet(const Connection& connection) const { return !exchange(connection, "").empty(); }
+
+  // Answers a request, and returns it; empty if nobody believed.
+  std::string exchange(const Connection& connection, const std::string& answer) const {
     const std::unique_ptr<SSL, decltype(&SSL_free)> session(SSL_new(context_.get()), &SSL_free);
     SSL_set_fd(session.get(), connection.fd());
-    char byte = 0;
-    return SSL_accept(session.get()) == 1 && SSL_read(session.get(), &byte, 1) == 1;
+    std::string request(4096, '\0');
+    if (SSL_accept(session.get()) != 1) return "";
+    const int size = SSL_read(session.get(), request.data(), static_cast<int>(request.size()));
+    request.resize(static_cast<std::size_t>(std::max(size, 0)));
+    if (!answer.empty()) SSL_write(session.get(), answer.data(), static_cast<int>(answer.size()));
+    SSL_shutdown(session.get());
+    return request;
+  }
+
+  // For those who are to believe it.
+  void write_certificate(const fs::path& path) const {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> file(BIO_new_file(path.c_str(), "w"), &BIO_free);
+    PEM_write_bio_X509(file.get(), SSL_CTX_get0_certificate(context_.get()));
   }
 
  private:
@@ -352,6 +367,28 @@ TEST_F(Download, WhoCannotProveToBeTheServerIsNotBelieved) {
   const HttpServer plain(
       [&](const std::string&, const Connection& connection) { connection.send("HTTP/1.1 400\r\n\r\n"); });
   EXPECT_TRUE(contains(attempt("https" + plain.url().substr(4)), "cannot prove to be that server"));
+}
+
+TEST_F(Download, ARedirectDoesNotLeaveHttps) {
+  const SelfSigned trusted;
+  trusted.write_certificate(folder_ / "certificate");
+  options_.authorities = folder_ / "certificate";
+  const HttpServer plain(well_behaved(content_));
+  std::string to;
+  const HttpServer secure([&](const std::string&, const Connection& connection) {
+    trusted.exchange(connection,
+                     "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  });
+  const std::string address = "https" + secure.url().substr(4);
+  for (const std::string& first : {address, "HTTPS" + address.substr(5)}) {
+    to = plain.url();
+    const std::string message = attempt(first);
+    EXPECT_TRUE(contains(message, "sends us on to an address that does not start with https://")) << message;
+    EXPECT_FALSE(fs::exists(target()));
+    to = address;
+    EXPECT_TRUE(contains(attempt(first), "sends us on and on")) << "from https to https";
+  }
+  EXPECT_EQ(plain.requests().size(), 0U);
 }
 
 // As much as a file may grow, until the end of the scope.

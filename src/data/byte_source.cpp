@@ -111,7 +111,8 @@ class PutBack final : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
-// One or several gzip members, as gzip and bgzip write them.
+// One or several gzip members, as gzip and bgzip write them, and zeros behind the last one, as tapes and block devices
+// have them.
 class Gzip final : public ByteSource {
  public:
   explicit Gzip(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(std::size_t{1} << 18) {
@@ -133,6 +134,10 @@ class Gzip final : public ByteSource {
         if (between_members_) return 0;
         throw FileError(fmt::format("{} is gzip that ends too early; is it a whole file?", name()));
       }
+      if (between_members_ && *stream_.next_in == 0) {
+        skip_padding();
+        return 0;
+      }
       const int status = inflate(&stream_, Z_NO_FLUSH);
       between_members_ = status == Z_STREAM_END;
       if (between_members_) inflateReset(&stream_);
@@ -150,6 +155,17 @@ class Gzip final : public ByteSource {
   const std::string& name() const override { return packed_->name(); }
 
  private:
+  // To the end of the file.
+  void skip_padding() {
+    do {
+      const std::span padding(stream_.next_in, stream_.avail_in);
+      if (std::ranges::any_of(padding, [](Bytef byte) { return byte != 0; })) {
+        throw FileError(fmt::format("{} is broken gzip: there are other bytes behind it", name()));
+      }
+      stream_.avail_in = 0;
+    } while (refill());
+  }
+
   bool refill() {
     const std::size_t count = packed_->read(buffer_);
     stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());

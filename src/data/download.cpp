@@ -127,7 +127,9 @@ class Transfer {
     constexpr long most_redirects = 10;
     set(CURLOPT_URL, url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    // What was asked for over a connection that nobody can change does not come over one that anybody can.
+    set(CURLOPT_REDIR_PROTOCOLS_STR, is_https() ? "https" : "http,https");
+    if (!options.authorities.empty()) set(CURLOPT_CAINFO, options.authorities.c_str());
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, most_redirects);
     set(CURLOPT_FAILONERROR, 1L);
@@ -162,6 +164,11 @@ class Transfer {
 
   static std::size_t receive(char* bytes, std::size_t one, std::size_t count, void* transfer) {
     return static_cast<Transfer*>(transfer)->take({bytes, one * count}) ? one * count : 0;
+  }
+
+  bool is_https() const {
+    constexpr std::string_view start = "https:";
+    return url_.size() >= start.size() && curl_strnequal(url_.c_str(), start.data(), start.size()) != 0;
   }
 
   // False stops the transfer.
@@ -202,6 +209,10 @@ class Transfer {
         return "the server sends us on and on";
       case CURLE_UNSUPPORTED_PROTOCOL:
       case CURLE_URL_MALFORMAT:
+        if (status() / 100 == 3) {
+          return fmt::format("the server sends us on to an address that does not start with {}",
+                             is_https() ? "https://" : "http:// or https://");
+        }
         return "this is no address that starts with http:// or https://";
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
