@@ -358,6 +358,11 @@ TEST(Experiment, EveryFaultIsFound) {
       {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [\"IGNDQ\", \"QL\"]"},
       {"episodes = 50", "episodes = 0"},
       {"episodes = 50", "episodes = true"},
+      {"episodes = 50", "epsilon-episodes = 9007199254740993"},  // which no double is, and 0 is allowed
+      {"episodes = 50", "initial-value = -9007199254740993"},
+      {"episodes = 50", "episodes = 18446744073709551616"},
+      {"seeds = 20", "seeds = 18446744073709551616"},
+      {"seeds = 20", "seeds = 18446744073709551617"},  // 1, if it were cut to 64 bits
       {"episodes = 50", "slippery = 1"},
       {"episodes = 50", "map = \"9x9\""},
       {"from = 1e-3", "from = 0"},

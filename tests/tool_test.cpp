@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +69,57 @@ TEST(Tool, RefusesUnknownCommandsAndSaysWhatTheyWere) {
   expect_usage_error({"frobnicate", "the", "data"});
   EXPECT_TRUE(contains(run_tool({"frobnicate"}).err, "frobnicate"));
   EXPECT_TRUE(contains(run_tool({"--frobnicate"}).err, "--frobnicate"));
+}
+
+TEST(Tool, OffersTheNearestCommandOptionAndWord) {
+  using Words = std::vector<std::string>;
+  const std::vector<std::pair<Words, std::string>> slips{
+      {{"trian", "data.csv"}, "there is no command 'trian', did you mean 'train'?"},
+      {{"tokenise"}, "did you mean 'tokenize'?"},
+      {{"trian", "data.csv", "--target", "y"}, "there is no command 'trian', did you mean 'train'?"},
+      {{"data", "lst"}, "there is no command 'lst' of data, did you mean 'list'?"},
+      {{"train", "data.csv", "--optimiser", "adam"}, "'--optimiser' of train, did you mean '--optimizer'?"},
+      {{"train", "data.csv", "--optimiser=adam"}, "'--optimiser' of train, did you mean '--optimizer'?"},
+      {{"compare", "data.csv", "--optimisers", "adam"}, "did you mean '--optimizers'?"},
+      {{"train", "--batchmode", "exact"}, "did you mean '--batch-mode'?"},
+      // Not that an argument is missing: the option would have taken it.
+      {{"predict", "--ouput", "out.csv", "model.ignd"}, "did you mean '--output'?"},
+      {{"--versio"}, "there is no option '--versio', did you mean '--version'?"},
+      {{"--seed", "3", "train"}, "'--seed' is an option of train only"},
+      {{"train", "--format", "csw"}, "'csw' is not one of csv, tsv, svmlight, vw, did you mean 'csv'?"},
+      {{"train", "data.csv", "--target", "y", "--batch-mode", "exacy"}, "did you mean 'exact'?"},
+      {{"train", "data.csv", "--target", "y", "--optimizer", "igndd"}, "did you mean 'ignd'?"},
+      {{"train", "data.csv", "--target", "y", "--model", "lineer"}, "did you mean 'linear'?"},
+      {{"train", "one.csv", "two.csv"}, "'two.csv' is one argument too many"},
+  };
+  for (const auto& [words, part] : slips) {
+    expect_usage_error(words);
+    const std::string err = run_tool(words).err;
+    EXPECT_TRUE(contains(err, part)) << err << " should contain " << part;
+  }
+  EXPECT_FALSE(contains(run_tool({"-x"}).err, "did you mean")) << "every letter is near to another";
+  EXPECT_FALSE(contains(run_tool({"frobnicate"}).err, "did you mean"));
+}
+
+TEST(Tool, RefusesNumbersThatDoNotFit) {
+  const std::string too_large = "18446744073709551616";  // 2^64
+  for (const char* option : {"--seed", "--batch", "--epochs", "--patience", "--memory", "--size", "--length", "--bits",
+                             "--threads", "--save-every"}) {
+    for (const std::string& number : {too_large, too_large + "0", std::string("18446744073709551617"),
+                                      std::string("-1"), std::string("1.5"), std::string("0x10"), std::string("")}) {
+      const std::vector<std::string> words{"train", "data.csv", "--target", "y", option, number};
+      expect_usage_error(words);
+      const std::string err = run_tool(words).err;
+      EXPECT_TRUE(contains(err, option)) << err;
+    }
+  }
+  for (const char* option : {"--seeds", "--jobs"}) {
+    for (const char* command : {"compare", "reproduce"}) expect_usage_error({command, option, too_large});
+    expect_usage_error({"compare", option, "4294967297"});  // 1, if it were cut to 32 bits
+  }
+  expect_usage_error({"bench", "--repeats", too_large});
+  // Decimal, as a person reads it: not 8.
+  EXPECT_TRUE(contains(run_tool({"train", "data.csv", "--bits", "040", "--stream"}).err, "40 is not between 1 and 31"));
 }
 
 TEST(Tool, RefusesGarbage) {

@@ -1,4 +1,5 @@
 #include "cli/bench.hpp"
+#include "cli/command_line.hpp"
 #include "cli/compare.hpp"
 #include "cli/data.hpp"
 #include "cli/output.hpp"
@@ -31,29 +32,15 @@ constexpr int failure = 1;
 
 using namespace ignd::cli;
 
-// CLI11 takes -1 for a very large count, and compares nothing with nan.
-const CLI::Validator is_count(
-    [](const std::string& text) {
-      const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-      return digits ? std::string() : "must be a whole number of at least 0";
-    },
-    "COUNT");
-const CLI::Validator is_share(
-    [](const std::string& text) {
-      double value = 0;
-      const bool good = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 0.9;
-      return good ? std::string() : "must be a number between 0 and 0.9";
-    },
-    "SHARE");
-
 void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {
   CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
   command->add_option("names", options.names,
                       "Experiments, or paths of experiment files; all that come with ignd if none");
   command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
-  command->add_option("--seeds", options.seeds, "Runs per line, instead of the file's")->check(CLI::Range(1, 1000000));
+  command->add_option("--seeds", options.seeds, "Runs per line, instead of the file's")
+      ->transform(is_count(1, 1000000));
   command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
-      ->check(CLI::Range(1, 1024));
+      ->transform(is_count(1, 1024));
   command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
   command->add_flag("--list", options.list, "Only say what there is");
   command->final_callback([&] { code = reproduce(options); });
@@ -68,7 +55,7 @@ void add_bench(CLI::App& app, BenchOptions& options, int& code) {
   command->add_flag("--json", options.json, "One JSON object per line");
   command->add_option("--filter", options.filter, "Only rows whose model, optimizer or precision contains this");
   command->add_option("--repeats", options.repeats, "Rounds of measurement")
-      ->check(CLI::Range(3, 1000))
+      ->transform(is_count(3, 1000))
       ->capture_default_str();
   command->final_callback([&] { code = bench(options); });
 }
@@ -79,12 +66,12 @@ constexpr const char* any_data =
 CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group,
                               const char* meaning = any_data) {
   command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
-      ->check(CLI::IsMember({"csv", "tsv", "svmlight", "vw"}))
+      ->check(is_one_of({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
   command->add_option("--delimiter", data.delimiter, "Between fields, where it cannot tell: one character, or tab")
       ->group(group);
   command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
-      ->check(CLI::IsMember({"yes", "no"}))
+      ->check(is_one_of({"yes", "no"}))
       ->group(group);
   return command->add_option("data", data.path, meaning);
 }
@@ -98,11 +85,11 @@ void add_table_options(CLI::App* command, TrainOptions& options, const char* mea
   command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
   command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
   command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
-      ->check(is_share)
+      ->check(is_share())
       ->capture_default_str()
       ->group(data);
   command->add_option("--test", options.task.test, "Share of the rows that only the result is measured on")
-      ->check(is_share)
+      ->check(is_share())
       ->capture_default_str()
       ->group(data);
   command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
@@ -123,7 +110,7 @@ void add_table_options(CLI::App* command, TrainOptions& options, const char* mea
       ->add_option_function<std::string>(
           "--class-weight", [&](const std::string&) { options.task.balanced = true; },
           "balanced: all classes weigh the same")
-      ->check(CLI::IsMember({"balanced"}))
+      ->check(is_one_of({"balanced"}))
       ->group(model);
 
   const char* training = "Training";
@@ -132,11 +119,11 @@ void add_table_options(CLI::App* command, TrainOptions& options, const char* mea
                    "cosine, constant or robbins-monro, with options; cosine if not given")
       ->group(training);
   command->add_option("--epochs", options.run.epochs, "Passes over the training rows; 5 for images and texts")
-      ->check(CLI::Range(std::uint64_t{0}, most_epochs))
+      ->transform(is_count(0, most_epochs))
       ->capture_default_str()
       ->group(training);
   command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
-      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
+      ->transform(is_count(1, most_epochs))
       ->capture_default_str()
       ->group(training);
   command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
@@ -165,25 +152,25 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->capture_default_str()
       ->group(training);
   command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
-      ->check(is_count)
+      ->transform(is_count())
       ->capture_default_str()
       ->group(training);
 
   const char* batches = "Mini-batches";
   command->add_option("--batch", options.batch, "Samples of a step; one after the other if not given")
-      ->check(is_count)
+      ->transform(is_count())
       ->group(batches);
   command
       ->add_option("--batch-mode", options.batch_mode,
                    "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch")
-      ->check(CLI::IsMember({"average", "exact"}))
+      ->check(is_one_of({"average", "exact"}))
       ->capture_default_str()
       ->group(batches);
   command->add_option("--lambda", options.lambda, "Damping of exact steps")->capture_default_str()->group(batches);
   command->add_flag("--adaptive-lambda", options.adaptive_lambda, "Let lambda follow how well steps keep their promise")
       ->group(batches);
   command->add_option("--memory", options.memory, "Megabytes that the systems which steps solve may take")
-      ->check(CLI::Range(1, 1'000'000))
+      ->transform(is_count(1, 1'000'000))
       ->capture_default_str()
       ->group(batches);
 
@@ -191,11 +178,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--text", options.text, "Column of texts to predict from, instead of all other columns")
       ->group(networks);
   command->add_option("--size", options.size, "Pixels that images are made high and wide")
-      ->check(CLI::Range(std::size_t{1}, ignd::largest_image_side))
+      ->transform(is_count(1, ignd::largest_image_side))
       ->capture_default_str()
       ->group(networks);
   command->add_option("--length", options.length, "Tokens of a text that are read: its last ones")
-      ->check(CLI::Range(std::size_t{1}, ignd::longest_text))
+      ->transform(is_count(1, ignd::longest_text))
       ->capture_default_str()
       ->group(networks);
 
@@ -203,18 +190,18 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
       ->group(streams);
   command->add_option("--bits", options.bits, "2^bits weights for hashed features")
-      ->check(CLI::Range(1, 31))
+      ->transform(is_count(1, 31))
       ->capture_default_str()
       ->group(streams);
   command
       ->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
-      ->check(CLI::IsMember({"stop", "skip"}))
+      ->check(is_one_of({"stop", "skip"}))
       ->capture_default_str()
       ->group(streams);
   command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
       ->group(streams);
   command->add_option("--threads", options.threads, "Threads that parse; what is learned does not depend on it")
-      ->check(CLI::Range(1, 64))
+      ->transform(is_count(1, 64))
       ->group(streams);
 
   const char* output = "Output";
@@ -222,7 +209,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->add_option("--save", options.save, "Model file; if not given, a new one in this folder, named after the data")
       ->group(output);
   command->add_option("--save-every", options.save_every, "Save after so many epochs, so that a run can be resumed")
-      ->check(CLI::Range(std::uint64_t{1}, most_epochs))
+      ->transform(is_count(1, most_epochs))
       ->group(output);
   command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
@@ -248,13 +235,13 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
       ->capture_default_str()
       ->group(comparison);
   command->add_option("--seeds", options.seeds, "Splits, initial weights and orders to try each of them with")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->transform(is_count(1, 1'000'000))
       ->capture_default_str()
       ->group(comparison);
   command->add_option("--budget", options.budget, "Time to fit into, by fewer rates and seeds: 90s, 10m, 2h")
       ->group(comparison);
   command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
-      ->check(CLI::Range(1, 1024))
+      ->transform(is_count(1, 1024))
       ->group(comparison);
   command->add_option("--out", options.out, "Folder for results and report; compare- and the file's name if not given")
       ->group(comparison);
@@ -349,9 +336,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     print("{}\n", app.version());
     return 0;
   } catch (const CLI::ParseError& fault) {
-    const auto commands = app.get_subcommands();
-    const std::string command = commands.empty() ? "" : " " + commands[0]->get_name();
-    print_error("ignd: {} (see ignd{} --help)\n", ignd::printable(fault.what(), 200), command);
+    print_error("ignd: {}\n", explain(app, fault));
     return usage_error;
   }
 }

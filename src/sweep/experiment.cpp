@@ -38,9 +38,13 @@ bool is_list_of(const toml::node& node, bool (*holds)(const toml::node&)) {
   return list != nullptr && std::all_of(list->begin(), list->end(), holds);
 }
 
-bool is_finite_number(const toml::node& node) {
-  return node.is_number() && std::isfinite(node.value<double>().value_or(0));
+// A number as a double; the library gives none for a whole number that no double is equal to.
+double number_in(const toml::node& node) {
+  if (const auto whole = node.value_exact<std::int64_t>()) return static_cast<double>(*whole);
+  return node.value<double>().value_or(0);
 }
+
+bool is_finite_number(const toml::node& node) { return node.is_number() && std::isfinite(number_in(node)); }
 
 bool is_pair(const toml::node& node) {
   return is_list_of(node, [](const toml::node& item) { return item.is_string(); }) && node.as_array()->size() == 2;
@@ -134,7 +138,8 @@ class Reader {
     return from[key].value<std::string>().value_or("");
   }
   static std::optional<double> number_of(const toml::table& from, std::string_view key) {
-    return from[key].is_number() ? from[key].value<double>() : std::nullopt;
+    const toml::node* node = from.get(key);
+    return node != nullptr && node->is_number() ? std::optional(number_in(*node)) : std::nullopt;
   }
   static std::optional<std::uint64_t> count_of(const toml::table& from, std::string_view key) {
     const auto value = from[key].is_integer() ? from[key].value<std::int64_t>() : std::nullopt;
@@ -288,7 +293,7 @@ class Reader {
   std::vector<double> listed_rates(const toml::array& list) {
     std::vector<double> rates;
     for (const auto& item : list) {
-      const double rate = item.value<double>().value_or(0);
+      const double rate = number_in(item);
       if (item.is_number() && !(rate > 0 && std::isfinite(rate))) fault(item, "a rate must be a positive number");
       rates.push_back(rate);
     }
@@ -449,7 +454,7 @@ class Reader {
     for (const auto& [key, node] : varied) {
       std::string value = node.value<std::string>().value_or("");
       if (const auto flag = node.value_exact<bool>()) value = *flag ? "true" : "false";
-      if (const auto number = node.value<double>(); number && value.empty()) value = format_number(*number);
+      if (node.is_number()) value = format_number(number_in(node));
       parts.push_back(fmt::format("{} {}", key_text(key), value));
     }
     return join(parts, ", ");
@@ -534,7 +539,7 @@ class Reader {
     if (!fits) {
       fault(node, "the setting '{}' must be {}{}", key.name, key.kind == Kind::flag ? "" : "a ", kind_name(key.kind));
     } else if (key.kind == Kind::number || key.kind == Kind::count) {
-      const double value = node.value<double>().value_or(0);
+      const double value = number_in(node);
       if (value >= key.low && value <= key.high) return;
       fault(node, "the setting '{}' is {}, but must be between {} and {}", key.name, value, key.low, key.high);
     } else if (key.kind == Kind::word && !key.choices.empty()) {
@@ -549,7 +554,7 @@ class Reader {
   static std::string setting_text(const toml::node& node, const SettingKey& key) {
     switch (key.kind) {
       case SettingKey::Kind::number:
-        return format_number(node.value<double>().value_or(0));
+        return format_number(number_in(node));
       case SettingKey::Kind::count:
         return std::to_string(node.value<std::int64_t>().value_or(0));
       case SettingKey::Kind::flag:
@@ -568,7 +573,7 @@ class Reader {
       for (const auto& row : *list) {
         std::vector<std::string> numbers;
         if (const auto* items = row.as_array()) {
-          for (const auto& item : *items) numbers.push_back(format_number(item.value<double>().value_or(0)));
+          for (const auto& item : *items) numbers.push_back(format_number(number_in(item)));
         }
         rows.push_back("[" + join(numbers, ",") + "]");
       }

@@ -29,10 +29,12 @@ std::string model_spec(const std::string& text, std::size_t features, std::size_
     return network;
   }
   if (!text.starts_with(mlp)) {
+    static const std::vector<std::string> known{"linear", "mlp", "network", "cnn", "lstm"};
+    const std::string near = suggestion(text.substr(0, text.find(':')), known);
     throw InvalidArgument(
-        fmt::format("there is no model {}; use linear, mlp: with the widths of its layers, such as mlp:32,64,32, or "
+        fmt::format("there is no model {}{} linear, mlp: with the widths of its layers, such as mlp:32,64,32, or "
                     "network: with its layers",
-                    in_quotes(text)));
+                    in_quotes(text), near.empty() ? "; use" : near + " There are"));
   }
   std::string spec = fmt::format("mlp:widths={}", features);
   for (std::string_view left = std::string_view(text).substr(mlp.size());;) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace ignd::cli {
+
+// Checks for values of the command line, to be given to Option::transform(). CLI11's own conversions take -1 for a very
+// large count, 010 for eight and 2^64 for 2^64 - 1, and compare nothing with nan.
+
+// A whole number in decimal digits, from `least` to `most`.
+CLI::Validator is_count(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
+
+// A share of the rows: 0 to 0.9.
+CLI::Validator is_share();
+
+// One of a few words; the message offers the nearest one.
+CLI::Validator is_one_of(std::vector<std::string> words);
+
+// What is wrong with a command line, with the command or option that was probably meant and the help to look at.
+std::string explain(const CLI::App& app, const CLI::ParseError& fault);
+
+}  // namespace ignd::cli
