@@ -33,7 +33,8 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     gnuplot-nox        gnuplot
     nlohmann-json3-dev nlohmann/json.hpp"
   test_needs="
-    libgtest-dev       gtest/gtest.h"
+    libgtest-dev       gtest/gtest.h
+    python3            python3"
   quality_needs="
     clang-format       clang-format
     clang-tidy         clang-tidy

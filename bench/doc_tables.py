@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""bench/doc_tables.py TABLE...: measures a table of the documentation and prints it as Markdown.
+
+    real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/tool.md)
+    raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream.md)
+    table-defaults    what the defaults of `ignd train` were chosen by (docs/tool.md)
+    stream-defaults   what the defaults of streams were chosen by (docs/stream.md)
+    study NAME        the scores of an experiment, from the store in build/docs/NAME, which is made or completed first
+
+scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
+"""
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+IGND = ROOT / "build/release/bin/ignd"
+
+
+def data_file(name):
+    path = Path(os.environ.get("IGND_DATA", "")) / name
+    if not os.environ.get("IGND_DATA") or not path.exists():
+        raise SystemExit(f"IGND_DATA names no folder with {name}")
+    return path.resolve()
+
+
+def two_tables(folder):
+    """California Housing and Diamonds as files: (name, path, target)."""
+    with tarfile.open(data_file("cal_housing.tgz")) as archive:
+        housing = Path(folder) / "cal_housing.data"
+        housing.write_bytes(archive.extractfile("CaliforniaHousing/cal_housing.data").read())
+    return [("California Housing", housing, "c9"), ("Diamonds", data_file("diamonds.csv"), "price")]
+
+
+def result_of(*arguments, folder):
+    """The last JSON object that a command of the tool prints."""
+    done = subprocess.run([IGND, *arguments, "--json", "--quiet"], cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.strip())
+    return json.loads(done.stdout.strip().split("\n")[-1])
+
+
+def short(value, digits=3):
+    """Without the zero before the point, as the pages write fractions."""
+    text = f"{value:.{digits}g}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return f"{mantissa}e{int(exponent)}" if abs(value) < 1e-3 else f"{value:,.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def spread(mean, deviation):
+    """Mean and deviation, the latter with two digits."""
+    if mean is None:
+        return "all failed"
+    if not deviation:
+        return short(mean)
+    if mean != 0 and abs(mean) < 1e-3:
+        return f"{short(mean)} ± {short(deviation, 2)}"
+    places = max(0, 1 - math.floor(math.log10(deviation)))
+    return f"{mean:.{places}f} ± {deviation:.{places}f}".replace("0.", ".")
+
+
+def print_table(header, rows):
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def real_data():
+    options = {
+        "default (adam)": [],
+        "`--optimizer ignd`": ["--optimizer", "ignd"],
+        "`--optimizer adam-ignd`": ["--optimizer", "adam-ignd"],
+        "`--optimizer sgd`": ["--optimizer", "sgd"],
+        "`--model linear`": ["--model", "linear"],
+    }
+    rows = {name: [] for name in [*options, "least squares", "best constant"]}
+    with tempfile.TemporaryDirectory() as folder:
+        for _, path, target in two_tables(folder):
+            for name, more in options.items():
+                result = result_of("train", path, "--target", target, "--save", "model.ignd", *more, folder=folder)
+                rows[name] += [result["metrics"]["test"][score] for score in ("mape", "rmse")]
+            for name in ("least squares", "best constant"):
+                test = result["baselines"][name.replace(" ", "_")]["test"]
+                rows[name] += [test[score] for score in ("mape", "rmse")]
+    print_table(
+        ["test rows, seed 1", "California MAPE", "RMSE", "Diamonds MAPE", "RMSE"],
+        [[name, *(short(value, 3 if i % 2 == 0 else 4) for i, value in enumerate(row))] for name, row in rows.items()],
+    )
+
+
+def shuffled(path, folder):
+    """A copy with the rows in another order; the first row stays where it names columns."""
+    lines = path.read_text().splitlines(keepends=True)
+    header = lines[:1] if not lines[0][0].isdigit() and lines[0][0] != "-" else []
+    rest = lines[len(header) :]
+    random.Random(1).shuffle(rest)
+    copy = Path(folder) / f"shuffled-{path.name}"
+    copy.write_text("".join(header + rest))
+    return copy
+
+
+def raw_streams():
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path, target in two_tables(folder):
+            losses = []
+            for file in (path, shuffled(path, folder)):
+                result = result_of("train", "--stream", file, "--target", target, "--save", "s.ignd", folder=folder)
+                losses.append(result["metrics"]["progressive"]["mse"])
+            hindsight = subprocess.run([program("hindsight"), path, target], capture_output=True, text=True, check=True)
+            for line in reversed(hindsight.stdout.strip().split("\n")):
+                losses.append(float(line.split("error ")[1].split(",")[0]))
+            rows.append([name, *(f"{loss:.3g}".replace("e+0", "e").replace("e+", "e") for loss in losses)])
+    print_table(
+        ["mean squared error", "in the order of the file", "shuffled", "least squares in hindsight", "best constant"],
+        rows,
+    )
+
+
+def program(name):
+    """A program of bench/, built first if need be."""
+    folder = ROOT / "build/bench"
+    log = subprocess.run(
+        ["bash", "-c", f"cmake -S '{ROOT}' --preset release -B '{folder}' -DIGND_BENCH=ON -DIGND_TESTS=OFF "
+         f"-DIGND_EXAMPLES=OFF --log-level=NOTICE && ninja -C '{folder}' --quiet {name}"],
+        capture_output=True, text=True,
+    )
+    if log.returncode != 0:
+        raise SystemExit(log.stdout + log.stderr)
+    return folder / "bin" / name
+
+
+def table_defaults():
+    lines = subprocess.run([program("table_defaults")], capture_output=True, text=True, check=True).stdout.split("\n")
+    width = 36  # of the labels
+    rows = [[line[:width].strip(), *line[width:].split()] for line in lines if line.strip()]
+    print_table(["", *rows[0][1:]], [[row[0], *(f"{float(v):.4f}".lstrip("0") for v in row[1:])] for row in rows[1:]])
+
+
+REGRESSION = ["scales-one", "noisy", "means", "drift", "correlated", "collinear", "wide", "sparse-numbers"]
+CLASSES = ["classes", "classes-means", "classes-drift", "classes-sharp", "sparse", "sparse-skewed"]
+
+
+def stream_settings(rule):
+    """Columns of the table: name and setting; `rule` is the damped rule without its damping."""
+    fading = "metric=fading;schedule=constant:rate=1,warmup=10;rule=" + rule
+    second = "metric=second;schedule="
+    return {
+        "default": "default",
+        "eps_LM 1": fading + "eps_lm=1",
+        "eps_LM 4": fading + "eps_lm=4",
+        "no centring": "centre=0",
+        "no warm-up": f"metric=fading;schedule=constant:rate=1;rule={rule}eps_lm=2",
+        "warm-up 30": f"metric=fading;schedule=constant:rate=1,warmup=30;rule={rule}eps_lm=2",
+        "rate 1": second + "constant:rate=1,warmup=10",
+        "rate .1": second + "constant:rate=0.1,warmup=10",
+        "t^-1": second + "robbins-monro:rate=1,horizon=10,power=1,warmup=10",
+        "t^-1/2": second + "robbins-monro:rate=1,horizon=100,power=0.5,warmup=10",
+        "half of it": second + "robbins-monro:rate=0.5,horizon=100,power=0.5,warmup=10",
+    }
+
+
+def stream_losses(rows, streams, settings):
+    done = subprocess.run(
+        [program("stream_defaults"), str(rows), "101", "5", ",".join(streams), *settings],
+        capture_output=True, text=True, check=True,
+    )
+    return [line.split() for line in done.stdout.strip().split("\n")]
+
+
+def stream_defaults():
+    for count in (100000, 5000):
+        rows = []
+        for streams, rule in ((REGRESSION, "gauss-newton:"), (CLASSES, "gauss-newton:eps_c=0.1,")):
+            rows += stream_losses(count, streams, stream_settings(rule).values())
+        print_table(
+            [f"{count:,} rows", *stream_settings("")],
+            [[f"`{row[0]}`", *(short(float(value), 4) for value in row[1:])] for row in rows],
+        )
+        print()
+    eps = {"default (.1)": "default"}
+    for value in ("0.01", "0.25"):
+        eps[f"eps_c {value.lstrip('0')}"] = (
+            f"metric=fading;schedule=constant:rate=1,warmup=10;rule=gauss-newton:eps_c={value},eps_lm=2"
+        )
+    rows = stream_losses(100000, CLASSES, eps.values())
+    print_table(
+        ["100,000 rows", *eps], [[f"`{row[0]}`", *(short(float(value), 4) for value in row[1:])] for row in rows]
+    )
+
+
+def study(name):
+    """Scores with methods as columns, the paper's above ours, and the comparisons seed by seed."""
+    folder = ROOT / "build/docs" / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([IGND, "reproduce", name, "--out", folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.strip())
+    experiment = json.loads((folder / "summary.json").read_text())["experiments"][0]
+    methods = list(dict.fromkeys(row["method"] for panel in experiment["panels"] for row in panel["rows"]))
+    rows = []
+    for panel in experiment["panels"]:
+        found = {row["method"]: row for row in panel["rows"]}
+        paper = [spread(found[m]["paper_mean"], found[m]["paper_std"]) if m in found and found[m]["paper_mean"] else ""
+                 for m in methods]
+        if any(paper):
+            rows.append([panel["name"], "paper", *paper])
+        rows.append(["" if any(paper) else panel["name"], "here", *(scores(found.get(m)) for m in methods)])
+        rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else "" for m in methods]
+        if any(rates):
+            rows.append(["", "rate", *rates])
+    print_table([experiment["metric"], "", *methods], rows)
+    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]]
+    if compared:
+        print()
+        print_table(
+            ["", "seed by seed", "difference ± standard error", "wins"],
+            [[panel, f"{log(pair, 'better')} − {log(pair, 'worse')}", difference(pair), f"{pair['wins']} of {pair['pairs']}"]
+             for panel, pair in compared],
+        )
+
+
+def log(pair, side):
+    return f"log10 {pair[side]}" if pair["log"] else pair[side]
+
+
+def difference(pair):
+    known = pair["difference"] is not None
+    return spread(pair["difference"], pair["standard_error"]) if known else "not all runs finished"
+
+
+def scores(row):
+    if row is None:
+        return ""
+    failed = f", {row['failed']} of {row['seeds']} failed" if row["failed"] else ""
+    return spread(row["mean"], row["std"]) + failed
+
+
+TABLES = {
+    "real-data": real_data,
+    "raw-streams": raw_streams,
+    "table-defaults": table_defaults,
+    "stream-defaults": stream_defaults,
+}
+
+
+def main():
+    words = sys.argv[1:]
+    if len(words) == 2 and words[0] == "study":
+        study(words[1])
+    elif len(words) == 1 and words[0] in TABLES:
+        TABLES[words[0]]()
+    else:
+        raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Fills the numbers of the documentation in, or checks them.
+
+    scripts/docs.py check [--tier quick|slow|hours] [PAGE...]
+    scripts/docs.py fill  [--tier quick|slow|hours] [PAGE...]
+
+Pages mark what a command printed in two ways:
+
+    <!-- run: files=houses.csv,churn.csv tier=quick -->
+
+before an indented block, a transcript: every line that starts with `$` is a command, the lines below it are what it
+printed. `...` stands for lines that are left out. Blocks of one page share a scratch folder, which has the files.
+
+    <!-- from: bench/real_data.py tier=slow -->
+    ...
+    <!-- end -->
+
+around Markdown that the command, run in the project's folder, prints.
+
+`check` runs the commands again. Words must be the same; numbers may differ by 10 % (`within=0.2` after `tier` changes
+that), since another instruction set rounds differently and training carries roundings on. Times are not compared.
+A block above the tier asked for is left out, and so is one whose data sets are not there; both are said.
+"""
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TIERS = ["quick", "slow", "hours"]
+MARK = re.compile(r"^<!-- (run|from):(.*)-->$")
+SETTING = re.compile(r"(files|tier|within)=")
+NUMBER = re.compile(
+    r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?!\w)"
+)
+# What a time is followed by, and the JSON keys of times.
+TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|samples/s|examples/s|examples a second)\b")
+TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
+
+
+class Block:
+    """A marked part of a page: lines [first, last) are what its commands printed."""
+
+    def __init__(self, kind, options, first, last):
+        self.kind, self.first, self.last = kind, first, last
+        words = shlex.split(options)
+        settings = dict(word.split("=", 1) for word in words if SETTING.match(word))
+        self.command = shlex.join(word for word in words if not SETTING.match(word))
+        self.files = [name for name in settings.get("files", "").split(",") if name]
+        self.tier = settings.get("tier", "quick")
+        self.within = float(settings.get("within", "0.1"))
+        if self.tier not in TIERS:
+            raise SystemExit(f"unknown tier '{self.tier}'")
+
+
+def blocks_of(lines):
+    """The marked blocks of a page, in order."""
+    found = []
+    for i, line in enumerate(lines):
+        mark = MARK.match(line)
+        if not mark:
+            continue
+        first = last = i + 1
+        if mark[1] == "from":
+            while lines[last] != "<!-- end -->":
+                last += 1
+        else:
+            while lines[first] == "":
+                first += 1
+            last = first
+            while last < len(lines) and (lines[last].startswith("    ") or lines[last] == ""):
+                last += 1
+            while lines[last - 1] == "":
+                last -= 1
+        found.append(Block(mark[1], mark[2], first, last))
+    return found
+
+
+def numbers_and_words(line):
+    """The numbers of a line, None for times, and the words between them, spaces squeezed: columns move."""
+    numbers, words, end = [], [], 0
+    for match in NUMBER.finditer(line):
+        is_time = TIME_AFTER.match(line, match.end()) or TIME_BEFORE.search(line[: match.start()])
+        text = match[0].replace(",", "").replace("−", "-")
+        numbers.append(None if is_time else float(text))
+        words.append(line[end : match.start()])
+        end = match.end()
+    words.append(line[end:])
+    return numbers, [" ".join(word.split()) for word in words]
+
+
+def close(a, b, within):
+    if a is None or b is None or a == b:
+        return True
+    # Counts of epochs and the like: one more or less is another rounding's doing.
+    both_small_counts = a == int(a) and b == int(b) and max(abs(a), abs(b)) < 100
+    return abs(a - b) <= within * max(abs(a), abs(b)) or (both_small_counts and abs(a - b) <= 2)
+
+
+def agrees(old, new, within):
+    old_numbers, old_words = numbers_and_words(old)
+    new_numbers, new_words = numbers_and_words(new)
+    return (
+        old_words == new_words
+        and len(old_numbers) == len(new_numbers)
+        and all(close(a, b, within) for a, b in zip(old_numbers, new_numbers))
+    )
+
+
+def same_shape(old, new):
+    return numbers_and_words(old)[1] == numbers_and_words(new)[1]
+
+
+def elided(old, new):
+    """The lines of `new` that `old` shows: where `old` says `...`, lines are left out."""
+    if not any(line.strip() == "..." for line in old):
+        return new
+    pieces, piece = [], []
+    for line in old:
+        if line.strip() == "...":
+            pieces.append(piece)
+            piece = []
+        else:
+            piece.append(line)
+    shown, at = list(new[: len(pieces[0])]), len(pieces[0])
+    for middle in pieces[1:]:
+        shown.append("...")
+        if middle:
+            at = next((i for i in range(at, len(new)) if same_shape(middle[0], new[i])), len(new))
+        shown += new[at : at + len(middle)]
+        at += len(middle)
+    if piece:
+        shown += ["..."] + new[max(at, len(new) - len(piece)) :]
+    else:
+        shown.append("...")
+    return shown
+
+
+def merged(old, new):
+    """`new`, but with the old line where only times differ: filling in changes what has changed."""
+    kept = {i: line for i, line in enumerate(new)}
+    shapes = [[str(numbers_and_words(line)[1]) for line in lines] for lines in (old, new)]
+    for i, j, size in difflib.SequenceMatcher(None, *shapes, autojunk=False).get_matching_blocks():
+        kept.update({j + k: old[i + k] for k in range(size) if agrees(old[i + k], new[j + k], 0)})
+    return [kept[i] for i in range(len(new))]
+
+
+class Runner:
+    """Runs the commands of one page."""
+
+    def __init__(self, program, folder):
+        self.folder = Path(folder)
+        bin_folder = self.folder / ".bin"
+        bin_folder.mkdir()
+        (bin_folder / "ignd").symlink_to(program)
+        run = self.folder / "run"
+        run.write_text(f'#!/bin/sh\nexec {shlex.quote(str(program))} "$@"\n')
+        run.chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def prepare(self, names):
+        """Puts the files into the scratch folder; returns what is missing, or ''."""
+        for name in names:
+            target = self.folder / name
+            if target.exists():
+                continue
+            shared = Path(os.environ.get("IGND_DATA", "")) / name
+            if os.environ.get("IGND_DATA") and shared.exists():
+                target.symlink_to(shared.resolve())
+                continue
+            made = subprocess.run(
+                [sys.executable, ROOT / "scripts/example_data.py", name], cwd=self.folder, capture_output=True, text=True
+            )
+            if made.returncode != 0:
+                return made.stderr.strip()
+        return ""
+
+    def output(self, command, folder=None):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder or self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
+
+
+def transcript(lines, runner):
+    """A transcript as it would be printed now."""
+    out, at = [], 0
+    body = [line[4:] for line in lines]
+    while at < len(body):
+        if not body[at].startswith("$ "):
+            out.append(body[at])
+            at += 1
+            continue
+        command = body[at][2:]
+        out.append(body[at])
+        at += 1
+        old = []
+        while at < len(body) and not body[at].startswith("$ "):
+            old.append(body[at])
+            at += 1
+        blank = 0
+        while old and old[-1] == "":
+            old.pop()
+            blank += 1
+        out += elided(old, runner.output(command)) + [""] * blank
+    return ["    " + line if line else "" for line in out]
+
+
+def differences(old, new, within):
+    """Lines of a diff, empty if both say the same."""
+    if len(old) == len(new) and all(agrees(a, b, within) for a, b in zip(old, new)):
+        return []
+    return [line for line in difflib.unified_diff(old, new, "page", "program", lineterm="", n=0)]
+
+
+def work_on(page, arguments, program):
+    """Returns the number of blocks that disagree."""
+    lines = page.read_text().split("\n")
+    blocks = blocks_of(lines)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(program, folder)
+        results = []
+        for block in blocks:
+            name = f"{page.relative_to(ROOT)}:{block.first + 1}"
+            if TIERS.index(block.tier) > TIERS.index(arguments.tier):
+                print(f"{name}: left out, tier {block.tier}")
+                continue
+            missing = runner.prepare(block.files)
+            if missing:
+                print(f"{name}: left out, {missing}")
+                continue
+            old = lines[block.first : block.last]
+            new = transcript(old, runner) if block.kind == "run" else runner.output(block.command, ROOT)
+            found = differences(old, new, block.within)
+            if arguments.action == "check":
+                wrong += bool(found)
+                print(f"{name}: {'DISAGREES' if found else 'agrees'}")
+                print("\n".join(found), end="\n" if found else "")
+            else:
+                results.append((block, merged(old, new)))
+                print(f"{name}: filled in")
+        for block, new in reversed(results):
+            lines[block.first : block.last] = new
+    if arguments.action == "fill":
+        page.write_text("\n".join(lines))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["check", "fill"])
+    parser.add_argument("--tier", choices=TIERS, default="quick")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/release/bin/ignd")
+    parser.add_argument("pages", nargs="*", type=Path)
+    arguments = parser.parse_args()
+    if not arguments.program.exists():
+        raise SystemExit(f"there is no {arguments.program}; ./run builds it")
+    pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
+    if wrong:
+        raise SystemExit(f"{wrong} blocks disagree with the program; scripts/docs.py fill brings them up to date")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Whether scripts/docs.py notices a page that disagrees with the program, and fills it in."""
+
+import contextlib
+import importlib.util
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+ROOT = Path(__file__).resolve().parent.parent
+spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts/docs.py")
+docs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(docs)
+
+PAGE = """# A page
+
+<!-- run: -->
+
+    $ printf 'mape 0.0826\\nepoch 7\\nlast 3\\n'
+    mape {mape}
+    ...
+    last 3
+
+Text with 99 that no command prints.
+
+<!-- from: echo '| a | .5 |' tier={tier} -->
+| a | .5 |
+<!-- end -->
+"""
+
+
+class Agreement(unittest.TestCase):
+    def test_roundings_of_another_instruction_set_agree(self):
+        self.assertTrue(docs.agrees("mape 0.0826, kept epoch 5", "mape  0.0850, kept epoch 6", 0.1))
+
+    def test_other_numbers_do_not(self):
+        self.assertFalse(docs.agrees("mape 0.0972", "mape 0.0826", 0.1))
+        self.assertFalse(docs.agrees("1,000 rows", "2,000 rows", 0.1))
+        self.assertFalse(docs.agrees("difference -.5", "difference .5", 0.1))
+
+    def test_other_words_do_not(self):
+        self.assertFalse(docs.agrees("saved a.ignd", "replaced a.ignd", 0.1))
+        self.assertFalse(docs.agrees("mape 0.1", "mape n/a", 0.1))
+
+    def test_times_are_not_compared(self):
+        self.assertTrue(docs.agrees("in 0.0155 s (5.17e+05 samples/s)", "in 14 s (21 samples/s)", 0.1))
+        self.assertTrue(docs.agrees('{"seconds":0.1,"rows":7}', '{"seconds":9.5,"rows":7}', 0.1))
+
+    def test_numbers_are_read_as_the_pages_write_them(self):
+        self.assertEqual(docs.numbers_and_words("| .222 ± .021 | 5.7e-06 | −14.2 | 51,270 |")[0],
+                         [0.222, 0.021, 5.7e-6, -14.2, 51270])
+        self.assertEqual(docs.numbers_and_words("mlp:32 c9 utf8")[1], ["mlp:", "c9 utf8"])
+
+
+class Elision(unittest.TestCase):
+    def test_what_is_left_out_stays_left_out(self):
+        new = ["head", "epoch 1 loss 3", "epoch 2 loss 2", "kept 2", "", "test 9"]
+        self.assertEqual(docs.elided(["head", "epoch 1 loss 4", "...", "kept 1", "...", "test 8"], new),
+                         ["head", "epoch 1 loss 3", "...", "kept 2", "...", "test 9"])
+        self.assertEqual(docs.elided(["head", "..."], new), ["head", "..."])
+
+
+class Pages(unittest.TestCase):
+    def work(self, action, mape="0.0826", tier="quick"):
+        """What is printed, how many blocks disagree, and the page afterwards."""
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+            page = Path(folder) / "page.md"
+            page.write_text(PAGE.format(mape=mape, tier=tier))
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                wrong = docs.work_on(page, SimpleNamespace(action=action, tier="quick"), Path("/bin/true"))
+            return said.getvalue(), wrong, page.read_text()
+
+    def test_a_true_page_agrees(self):
+        said, wrong, _ = self.work("check")
+        self.assertEqual((said.count("agrees"), wrong), (2, 0))
+
+    def test_a_false_number_is_found_and_shown(self):
+        said, wrong, _ = self.work("check", mape="0.0972")
+        self.assertEqual(wrong, 1)
+        self.assertIn("-    mape 0.0972", said)
+        self.assertIn("+    mape 0.0826", said)
+
+    def test_filling_in_mends_it_and_nothing_else(self):
+        _, _, page = self.work("fill", mape="0.0972")
+        self.assertEqual(page, PAGE.format(mape="0.0826", tier="quick"))
+
+    def test_what_takes_long_is_left_out_and_said(self):
+        said, wrong, _ = self.work("check", tier="slow")
+        self.assertIn("left out, tier slow", said)
+        self.assertEqual((said.count("agrees"), wrong), (1, 0))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
