@@ -427,6 +427,24 @@ TEST(Experiment, OurOwnFilesAreGood) {
   EXPECT_GE(files, 2U);
 }
 
+// The paper's table 1 is that of the prediction changes; what methods reach is in table 2, and the curves in figures 1
+// to 3.
+TEST(Experiment, PlacesInThePaperAreThePapers) {
+  std::size_t places = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(IGND_SOURCE_DIR "/experiments")) {
+    const Experiment made = parse_experiment(testing::content_of(entry.path()), entry.path().stem(), {});
+    if (made.paper.empty()) continue;
+    ++places;
+    EXPECT_FALSE(contains(made.paper, "table 1")) << entry.path();
+    for (const Panel& panel : made.panels) {
+      for (const Method& method : panel.methods) {
+        EXPECT_TRUE(!method.paper_mean || contains(made.paper, "table 2")) << entry.path();
+      }
+    }
+  }
+  EXPECT_EQ(places, 5U);
+}
+
 TEST(Experiment, TheDocumentationHasEveryKey) {
   const std::string page = testing::content_of(IGND_SOURCE_DIR "/docs/experiments.md");
   EXPECT_TRUE(contains(page, describe_experiment_keys())) << "docs/experiments.md must contain this text:\n"

@@ -1,3 +1,4 @@
+#include "run_tool.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -265,6 +266,21 @@ TEST(CurvatureFloor, IsTheOneEachLossDocuments) {
     EXPECT_DOUBLE_EQ(make_loss(name)->curvature_floor(), floors.at(name)) << name;
   }
   EXPECT_DOUBLE_EQ(make_loss("poisson:largest=10")->curvature_floor(), 3);
+}
+
+// docs/math.md gives the largest curvature that a whole step of log-cosh lacks; its eps_c must exceed it.
+TEST(CurvatureFloor, OfLogCoshIsAboveTheDocumentedBound) {
+  const auto loss = make_loss("log-cosh");
+  double largest = 0;
+  // The function is smooth and its second derivative below 1: steps of 1e-4 miss the maximum by less than 1e-8.
+  for (double e = 1e-4; e < 20; e += 1e-4) {
+    const LossAt at = loss->at(0, e);
+    largest = std::max(largest, at.d1 / e - at.d2);
+  }
+  EXPECT_NEAR(largest, 0.42574, 5e-6);
+  EXPECT_LT(largest, loss->curvature_floor());
+  const std::string page = content_of(IGND_SOURCE_DIR "/docs/math.md");
+  EXPECT_NE(page.find("tanh(e)/e - sech^2(e) <= .42574 |"), std::string::npos);
 }
 
 // One step with the defaults and rate 1 on a linear model.

@@ -309,7 +309,7 @@ TEST(Report, ThePapersTableSaysWhatIsMeasuredAndWhatIsNot) {
     ExperimentResults results;
     results.name = name;
     results.title = "T " + name;
-    results.paper = "table 1";
+    results.paper = "table 2";
     results.metric.label = "accuracy";
     for (MethodResults& method : methods) method.paper_mean = 0.8;
     results.panels = {{name, "P " + name, "", std::move(methods)}};
@@ -330,7 +330,7 @@ TEST(Report, ThePapersTableSaysWhatIsMeasuredAndWhatIsNot) {
   EXPECT_EQ(table.header, (std::vector<std::string>{"", "", "SGD", "IGND", "Adam"}));
   std::vector<std::vector<std::string>> cells;
   for (const ResultRow& row : table.table.rows) cells.push_back(row.cells);
-  const std::string ours = "table 1";
+  const std::string ours = "table 2";
   EXPECT_EQ(cells, (std::vector<std::vector<std::string>>{{"P whole, accuracy", "paper", "0.8", "0.8", ""},
                                                           {ours, "here, 2 seeds", "0.80 ± 0.14", "0.80 ± 0.14", ""},
                                                           {"P half, accuracy", "paper", "0.8", "", "0.8"},
@@ -340,9 +340,9 @@ TEST(Report, ThePapersTableSaysWhatIsMeasuredAndWhatIsNot) {
                                                           {"P quick, accuracy", "paper", "", "0.8", ""},
                                                           {ours, "here", "", "not yet", ""}}));
   EXPECT_EQ(table.missing,
-            (std::vector<std::string>{"T half (table 1): 1 of 4 runs are there; ignd reproduce half",
-                                      "T none (table 1): not measured yet; ignd reproduce none",
-                                      "T quick (table 1): there is a preview only; ignd reproduce quick"}));
+            (std::vector<std::string>{"T half (table 2): 1 of 4 runs are there; ignd reproduce half",
+                                      "T none (table 2): not measured yet; ignd reproduce none",
+                                      "T quick (table 2): there is a preview only; ignd reproduce quick"}));
 
   const ScratchFolder scratch;
   write_report({all[0]}, scratch / "with", "gnuplot", all);
