@@ -361,14 +361,14 @@ TEST(Report, CurvesInCsv) {
   b.y = {4};
   experiment.panels = {{"p,1", "", "", {method_with("m \"x\"", {a, b})}}};
   EXPECT_EQ(curves_csv(experiment),
-            "panel,method,x,mean,std,n\n"
-            "\"p,1\",\"m \"\"x\"\"\",0,2.5,2.1213203435596424,2\n"
-            "\"p,1\",\"m \"\"x\"\"\",10,4,,1\n");
+            "panel,method,x,mean,std,n,ended\n"
+            "\"p,1\",\"m \"\"x\"\"\",0,2.5,2.1213203435596424,2,0\n"
+            "\"p,1\",\"m \"\"x\"\"\",10,4,0,2,1\n");
   experiment.metric.log_scale = true;
   const auto lines = lines_of(curves_csv(experiment));
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[0], "panel,method,x,mean,std,n,geometric_mean,log10_std");
-  EXPECT_TRUE(lines[1].ends_with(",2,2,0.4257207") || contains(lines[1], ",2,2,0.4257")) << lines[1];
+  EXPECT_EQ(lines[0], "panel,method,x,mean,std,n,ended,geometric_mean,log10_std");
+  EXPECT_TRUE(contains(lines[1], ",2,0,2,0.4257")) << lines[1];
 }
 
 TEST(Report, HostileNamesStayNames) {
@@ -592,6 +592,30 @@ TEST(Figure, LogarithmicBandsAreOfLogarithms) {
   EXPECT_NEAR(points[0].band->second / points[0].y, points[0].y / points[0].band->first, 1e-9);
   EXPECT_NEAR(std::log10(points[1].band->second / points[1].y), std::sqrt(2.0), 1e-9);
   EXPECT_NEAR(points[1].y, 1e-3, 1e-12);
+}
+
+TEST(Figure, SaysWhichRunsAreCarriedOnOrLeftOut) {
+  ExperimentResults experiment;
+  RunResult a = scored_run(1);
+  RunResult b = scored_run(1);
+  a.x = {0, 1, 2};
+  a.y = {4, 2, 1};
+  b.x = {0, 1};
+  b.y = {4, 4};
+  experiment.panels = {{"p", "P", "", {method_with("m", {a, b})}}};
+  Figure figure = curve_figure(experiment);
+  EXPECT_TRUE(contains(figure.caption, "A run that ends before others keeps its last value"));
+  EXPECT_EQ(figure.panels[0].lines[0].points[2].y, 2.5) << "the mean of both";
+  ASSERT_EQ(figure.panels[0].remarks.size(), 1U);
+  EXPECT_TRUE(contains(figure.panels[0].remarks[0], "keep their last value"));
+  b.status = RunStatus::diverged;
+  b.score = {};
+  experiment.panels = {{"p", "P", "", {method_with("m", {a, b})}}};
+  figure = curve_figure(experiment);
+  EXPECT_EQ(figure.panels[0].lines[0].points[2].y, 1);
+  EXPECT_EQ(figure.panels[0].lines[0].remark, "1 of 2 failed");
+  ASSERT_EQ(figure.panels[0].remarks.size(), 1U);
+  EXPECT_TRUE(contains(figure.panels[0].remarks[0], "not part of the lines"));
 }
 
 TEST(Figure, LinesKeepTheirStyleAcrossPanels) {

@@ -194,7 +194,8 @@ TEST(Statistics, OnlyPairsThatThePanelHasAreCompared) {
   EXPECT_EQ(pairs[0].difference.differences.mean, -1);
 }
 
-TEST(Statistics, CurvesAreNotContinuedBeyondTheirEnd) {
+// Otherwise the mean would fall or rise where a run ends, and nothing else happens.
+TEST(Statistics, ARunThatEndsEarlyKeepsItsLastValue) {
   RunResult longer = scored_run(0);
   longer.x = {0, 1, 2, 5};
   longer.y = {1, 2, 4, 8};
@@ -204,15 +205,66 @@ TEST(Statistics, CurvesAreNotContinuedBeyondTheirEnd) {
   const auto curve = mean_curve(method_with("m", {longer, shorter}));
   ASSERT_EQ(curve.size(), 5U);
   const double x[] = {0, 1, 2, 3, 5};
-  const double mean[] = {2, 5, 4, 7, 8};
-  const std::uint64_t n[] = {2, 2, 1, 1, 1};
+  const double mean[] = {2, 5, 6, 5.5, 7.5};
   for (std::size_t k = 0; k < 5; ++k) {
     EXPECT_EQ(curve[k].x, x[k]);
-    EXPECT_EQ(curve[k].values.mean, mean[k]);
-    EXPECT_EQ(curve[k].values.n, n[k]);
-    EXPECT_EQ(curve[k].values.deviation.has_value(), n[k] == 2);
+    EXPECT_EQ(curve[k].values.mean, mean[k]) << "of both runs, at " << x[k];
+    EXPECT_EQ(curve[k].values.n, 2U);
+    EXPECT_EQ(curve[k].ended, k == 4 ? 1U : 0U);
   }
   EXPECT_NEAR(std::pow(10.0, *curve[1].logarithms.mean), 4, 1e-12) << "the root of 2 times 8";
+}
+
+TEST(Statistics, NoRunIsPartOfTheMeanBeforeItBegins) {
+  RunResult late = scored_run(0);
+  late.x = {2};
+  late.y = {8};
+  RunResult early = scored_run(0);
+  early.x = {0, 2};
+  early.y = {1, 2};
+  const auto curve = mean_curve(method_with("m", {late, early}));
+  ASSERT_EQ(curve.size(), 2U);
+  EXPECT_EQ(curve[0].values.mean, 1);
+  EXPECT_EQ(curve[1].values.mean, 5);
+}
+
+RunResult failed_curve(const std::vector<double>& y) {
+  RunResult run = failed_run(7);
+  for (std::size_t k = 0; k < y.size(); ++k) run.x.push_back(static_cast<double>(k));
+  run.y = y;
+  return run;
+}
+
+// What it would have come to nobody knows: its last value would flatter it, and until then it would move the mean.
+TEST(Statistics, AFailedRunIsNoPartOfACurve) {
+  RunResult whole = scored_run(0);
+  whole.x = {0, 1, 2};
+  whole.y = {4, 3, 2};
+  const auto curve = mean_curve(method_with("m", {failed_curve({9, 90}), whole}));
+  ASSERT_EQ(curve.size(), 3U);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(curve[k].values.mean, whole.y[k]);
+    EXPECT_EQ(curve[k].values.n, 1U);
+  }
+}
+
+TEST(Statistics, AFailedRunThatIsWorthSomethingKeepsItsLastValue) {
+  RunResult whole = scored_run(1);
+  whole.x = {0, 1, 2};
+  whole.y = {1, 1, 1};
+  RunResult worth_nothing = failed_curve({1, 0});
+  worth_nothing.score = 0;
+  const auto curve = mean_curve(method_with("m", {worth_nothing, whole}));
+  ASSERT_EQ(curve.size(), 3U);
+  EXPECT_EQ(curve[2].values.mean, 0.5);
+  EXPECT_EQ(curve[2].ended, 1U);
+}
+
+TEST(Statistics, WhereAllFailedTheMeanReachesAsFarAsAllDo) {
+  const auto curve = mean_curve(method_with("m", {failed_curve({1, 5, 9}), failed_curve({3, 7})}));
+  ASSERT_EQ(curve.size(), 2U);
+  EXPECT_EQ(curve[1].values.mean, 6);
+  EXPECT_EQ(curve[1].values.n, 2U);
 }
 
 TEST(Statistics, CurvesWithOddLengthsAndValues) {

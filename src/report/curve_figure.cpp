@@ -13,6 +13,9 @@ namespace {
 // More than a panel has room for; the table of the curves has them all.
 constexpr std::size_t most_points = 400;
 
+constexpr const char* carried_on =
+    " A run that ends before others keeps its last value; failed ones have none to keep.";
+
 std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
   std::vector<FigurePoint> kept;
   for (std::size_t k = 0; k < most_points; ++k) kept.push_back(points[k * (points.size() - 1) / (most_points - 1)]);
@@ -29,7 +32,7 @@ class PanelMaker {
     FigurePanel panel;
     panel.title = title_of(results);
     undrawn_ = untimed_ = 0;
-    thinned_ = uneven_ = false;
+    thinned_ = carried_on_ = left_out_ = false;
     std::vector<bool> failed;
     for (const MethodResults& method : results.methods) {
       FigureLine line = make_line(method);
@@ -45,10 +48,8 @@ class PanelMaker {
     if (untimed_ > 0) {
       panel.remarks.push_back(fmt::format("{} methods are not drawn: their runs were not timed.", untimed_));
     }
-    if (uneven_) {
-      panel.remarks.emplace_back(
-          "Some runs end before others: each point is the mean of the runs that were still going on.");
-    }
+    if (carried_on_) panel.remarks.emplace_back("Some runs end before others and keep their last value from there on.");
+    if (left_out_) panel.remarks.emplace_back("Failed runs without a score are not part of the lines.");
     if (thinned_) {
       panel.remarks.push_back(fmt::format("At most {} points of a line are drawn; the CSV file has all.", most_points));
     }
@@ -67,7 +68,7 @@ class PanelMaker {
     }
     const std::vector<CurvePoint> curve = mean_curve(method);
     for (const CurvePoint& point : curve) {
-      if (point.values.n != curve.front().values.n) uneven_ = true;
+      if (point.ended > 0) carried_on_ = true;
       if (const auto drawn =
               figure_point(seconds * point.x, point.values, point.logarithms, experiment_.metric.log_scale)) {
         line.points.push_back(*drawn);
@@ -82,6 +83,7 @@ class PanelMaker {
     const ScoreSummary scores = summarize(method);
     std::vector<std::string> remarks;
     if (scores.failed > 0) remarks.push_back(fmt::format("{} of {} failed", scores.failed, scores.done));
+    if (scores.failed > 0 && scores.unscored > 0 && scores.scored.n > 0) left_out_ = true;
     if (scores.done < method.planned) remarks.push_back(fmt::format("{} of {} seeds", scores.done, method.planned));
     line.remark = join(remarks, ", ");
     return line;
@@ -143,13 +145,14 @@ class PanelMaker {
   bool over_seconds_;
   LineStyles styles_;
   std::size_t undrawn_ = 0, untimed_ = 0;
-  bool thinned_ = false, uneven_ = false;
+  bool thinned_ = false, carried_on_ = false, left_out_ = false;
 };
 
 }  // namespace
 
 Figure curve_figure(const ExperimentResults& experiment) {
   Figure figure = figure_of(experiment);
+  figure.caption += carried_on;
   figure.name = "curves";
   figure.heading = "Learning curves";
   figure.x_label = experiment.x_label;
@@ -160,6 +163,7 @@ Figure curve_figure(const ExperimentResults& experiment) {
 
 Figure seconds_figure(const ExperimentResults& experiment) {
   Figure figure = figure_of(experiment);
+  figure.caption += carried_on;
   figure.name = "seconds";
   figure.heading = "Learning curves over time";
   figure.x_label = "seconds of learning";

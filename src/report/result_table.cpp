@@ -250,14 +250,14 @@ std::string latex_table(const ExperimentResults& experiment) {
 
 std::string curves_csv(const ExperimentResults& experiment) {
   const bool log_scale = experiment.metric.log_scale;
-  std::string text = "panel,method,x,mean,std,n";
+  std::string text = "panel,method,x,mean,std,n,ended";
   text += log_scale ? ",geometric_mean,log10_std\n" : "\n";
   for (const PanelResults& panel : experiment.panels) {
     for (const MethodResults& method : panel.methods) {
       const std::string start = csv_field(panel.name) + "," + csv_field(method.name);
       for (const CurvePoint& point : mean_curve(method)) {
-        text += fmt::format("{},{},{},{},{}", start, format_number(point.x), csv_number(point.values.mean),
-                            csv_number(point.values.deviation), point.values.n);
+        text += fmt::format("{},{},{},{},{},{}", start, format_number(point.x), csv_number(point.values.mean),
+                            csv_number(point.values.deviation), point.values.n, point.ended);
         if (log_scale) {
           const auto& logs = point.logarithms;
           text += fmt::format(",{},{}", logs.mean ? format_number(std::pow(10.0, *logs.mean)) : "",

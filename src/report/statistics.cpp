@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
+#include <set>
 
 namespace ignd {
 namespace {
@@ -23,6 +26,19 @@ std::optional<double> difference(double a, double b, bool logarithms) {
   if (!logarithms) return if_finite(a - b);
   return a > 0 && b > 0 ? std::optional<double>(std::log10(a) - std::log10(b)) : std::nullopt;
 }
+
+// The values of a run where it has them.
+using Steps = std::map<double, double>;
+
+Steps steps_of(const std::vector<double>& x, const std::vector<double>& y) {
+  Steps steps;
+  for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
+    if (std::isfinite(x[k])) steps[x[k]] = y[k];
+  }
+  return steps;
+}
+
+bool is_left_out(const RunResult& run) { return run.status != RunStatus::finished && !score_of(run); }
 
 }  // namespace
 
@@ -114,16 +130,31 @@ std::vector<ComparedPair> compare_pairs(const ExperimentResults& experiment, con
 }
 
 std::vector<CurvePoint> mean_curve(const MethodResults& method) {
-  std::map<double, std::vector<double>> values_at;
+  const bool all_failed = std::ranges::all_of(method.runs, is_left_out, &SeedResult::result);
+  std::vector<Steps> runs;
+  std::set<double> places;
+  double shortest = std::numeric_limits<double>::infinity();
   for (const SeedResult& run : method.runs) {
-    const std::size_t length = std::min(run.result.x.size(), run.result.y.size());
-    for (std::size_t k = 0; k < length; ++k) {
-      if (std::isfinite(run.result.x[k])) values_at[run.result.x[k]].push_back(run.result.y[k]);
-    }
+    if (is_left_out(run.result) && !all_failed) continue;
+    Steps steps = steps_of(run.result.x, run.result.y);
+    if (steps.empty()) continue;
+    for (const auto& [x, y] : steps) places.insert(x);
+    shortest = std::min(shortest, steps.rbegin()->first);
+    runs.push_back(std::move(steps));
   }
   std::vector<CurvePoint> curve;
-  curve.reserve(values_at.size());
-  for (const auto& [x, values] : values_at) curve.push_back({x, spread_of(values), spread_of_logarithms(values)});
+  for (const double x : places) {
+    if (all_failed && x > shortest) break;
+    std::vector<double> values;
+    std::uint64_t ended = 0;
+    for (const Steps& steps : runs) {
+      const auto next = steps.upper_bound(x);
+      if (next == steps.begin()) continue;
+      values.push_back(std::prev(next)->second);
+      if (steps.rbegin()->first < x) ++ended;
+    }
+    curve.push_back({x, spread_of(values), spread_of_logarithms(values), ended});
+  }
   return curve;
 }
 

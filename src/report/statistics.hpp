@@ -56,13 +56,17 @@ struct ComparedPair {
 // The experiment's pairs, those whose methods the panel has.
 std::vector<ComparedPair> compare_pairs(const ExperimentResults& experiment, const PanelResults& panel);
 
-// A point of a mean curve: of the runs that were there at x. Nobody's curve is continued beyond its end.
+// A point of a mean curve.
 struct CurvePoint {
   double x = 0;
   Spread values;
   Spread logarithms;
+  std::uint64_t ended = 0;  // of the runs, those that had ended before and keep their last value
 };
 
+// The mean over all runs at every x: a run keeps its last value until its next one, and beyond its end, so that no mean
+// moves because a run has ended. Failed runs without a score have no value to keep and are left out altogether. Where
+// all failed, the mean reaches as far as all of them do.
 std::vector<CurvePoint> mean_curve(const MethodResults& method);
 
 }  // namespace ignd
