@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -367,6 +368,129 @@ TEST(Encoder, AFewValuesFarOutDoNotStretchTheScale) {
   std::vector<float> x(1);
   encoder.encode(table[0], encoder.match(table), x);
   EXPECT_EQ(x[0], static_cast<float>(Encoder::farthest));
+}
+
+// The features of each value of a column that has them all in its training rows.
+std::vector<float> features_of(const std::vector<double>& column, const std::vector<double>& values) {
+  std::vector<std::string> cells;
+  for (const double x : column) cells.push_back(fmt::format("{}", x));
+  const Encoder encoder = fit_column(column_of(cells));
+  EXPECT_EQ(encoder.columns()[0].form, Form::scaled);
+  EXPECT_GT(encoder.columns()[0].deviation, 0);
+  EXPECT_TRUE(std::isfinite(encoder.columns()[0].deviation));
+  cells.clear();
+  for (const double x : values) cells.push_back(fmt::format("{}", x));
+  const Table table = column_of(cells);
+  std::vector<float> features;
+  for (std::size_t r = 0; r < values.size(); ++r) features.push_back(encode(encoder, table, r)[0]);
+  return features;
+}
+
+constexpr double rare_shares[] = {0.1, 0.05, 0.03, 0.024, 0.02, 0.01, 0.001, 1e-4};
+
+TEST(Encoder, ARareIndicatorStaysVisible) {
+  constexpr std::size_t rows = 10'000;
+  for (const double share : rare_shares) {
+    for (const auto& [common, rare] : {std::pair(0.0, 1.0), std::pair(1.0, 0.0), std::pair(-3.5, 1e6),
+                                       std::pair(1e-200, 3e-200), std::pair(1e9, 1e9 + 1), std::pair(-1e300, 1e300)}) {
+      std::vector<double> column(rows, common);
+      const auto every = static_cast<std::size_t>(1 / share);
+      for (std::size_t r = 0; r < rows; r += every) column[r] = rare;
+      const auto x = features_of(column, {common, rare});
+      EXPECT_LE(std::abs(x[0]), 1) << share << ' ' << common;
+      EXPECT_GE(std::abs(x[1] - x[0]), 2.9) << share << ' ' << common;
+      EXPECT_LE(std::abs(x[1]), Encoder::farthest) << share << ' ' << common;
+    }
+  }
+}
+
+TEST(Encoder, RareValuesKeepTheirDifferences) {
+  // Nine of ten rare values are 1 to 9, and the others lie far out: these are cut off, and nothing else is.
+  std::vector<double> column(100'000, 0.0);
+  std::vector<double> values{0};
+  for (std::size_t i = 0; i < 1000; ++i)
+    column[100 * i] = i % 10 == 0 ? (i == 0 ? 1e12 : 5) : static_cast<double>(i % 10);
+  for (int v = 1; v <= 9; ++v) values.push_back(v);
+  values.push_back(1e12);
+  const auto x = features_of(column, values);
+  EXPECT_EQ(x[0], 0);
+  for (std::size_t i = 1; i < x.size(); ++i) EXPECT_GE(x[i] - x[i - 1], 0.3) << i;
+  EXPECT_EQ(x.back(), static_cast<float>(Encoder::farthest));
+}
+
+TEST(Encoder, EveryColumnThatVariesKeepsItsRareValues) {
+  Stream stream(41, "encoder");
+  const auto tail = [&] { return std::exp(4 * stream.normal()); };
+  for (int trial = 0; trial < 400; ++trial) {
+    const std::size_t rows = 2 + stream.below(2000);
+    const double share = rare_shares[stream.below(std::size(rare_shares))];
+    const double unit = std::pow(10.0, static_cast<double>(stream.below(200)) - 100);
+    const double offset = stream.below(2) == 0 ? 0 : std::round(1000 * stream.normal());
+    const std::size_t kind = stream.below(5);
+    const auto rare_value = [&]() -> double {
+      if (kind == 0) return 1;
+      if (kind == 1) return 1 + static_cast<double>(stream.below(20));
+      if (kind == 2) return tail();
+      if (kind == 3) return stream.below(2) == 0 ? tail() : -tail();
+      return stream.below(10) == 0 ? 999'999 : 1;
+    };
+    std::vector<double> column(rows);
+    for (double& x : column) x = (offset + (stream.uniform() < share ? rare_value() : 0)) * unit;
+    column[stream.below(rows)] = (offset + rare_value()) * unit;
+    const double common = offset * unit;
+    std::vector<double> others{common};
+    for (const double x : column) {
+      if (x != common) others.push_back(x);
+    }
+    if (others.size() == rows + 1) continue;  // no row has the common value
+    const auto x = features_of(column, others);
+    for (std::size_t i = 1; i < x.size(); ++i) {
+      EXPECT_NE(x[i], x[0]) << "trial " << trial << ", kind " << kind << ": " << others[i] << " and " << common;
+      EXPECT_LE(std::abs(x[i]), Encoder::farthest);
+    }
+  }
+}
+
+TEST(Encoder, TheUnitAndTheOriginOfAColumnDoNotMatter) {
+  Stream stream(42, "encoder");
+  for (const double share : {1.0, 0.3, 0.02, 0.005}) {
+    std::vector<double> column(2000, 0.0);
+    for (double& x : column) x = stream.uniform() < share ? std::round(100 * std::exp(2 * stream.normal())) : 0;
+    column[7] = 300;
+    const std::vector<double> values{0, 1, 300, 5000};
+    const auto x = features_of(column, values);
+    const auto changed = [&](auto change) {
+      std::vector<double> other = column;
+      std::vector<double> other_values = values;
+      for (double& v : other) v = change(v);
+      for (double& v : other_values) v = change(v);
+      return features_of(other, other_values);
+    };
+    EXPECT_EQ(changed([](double v) { return std::ldexp(v, 300); }), x) << share;
+    EXPECT_EQ(changed([](double v) { return std::ldexp(v, -300); }), x) << share;
+    const auto shifted = changed([](double v) { return v + (1 << 20); });
+    const auto mirrored = changed([](double v) { return -v; });
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(shifted[i], x[i], 1e-6) << share;  // the mean of larger numbers, rounded
+      EXPECT_EQ(mirrored[i], -x[i]) << share;
+    }
+  }
+}
+
+TEST(Encoder, SaysWhyAColumnIsDropped) {
+  const Table table = table_of("a,b,c,d,e\n5,x,,inf,1\n5,x,,inf,2\n");
+  const Encoder fitted = fit_all(table);
+  Checkpoint checkpoint;
+  fitted.save(checkpoint);
+  using Reason = ColumnCode::DropReason;
+  for (const Encoder& encoder : {fitted, Encoder::load(checkpoint)}) {
+    EXPECT_EQ(encoder.columns()[0].reason, Reason::constant);
+    EXPECT_EQ(encoder.columns()[1].reason, Reason::constant);
+    EXPECT_EQ(encoder.columns()[2].reason, Reason::empty);
+    EXPECT_EQ(encoder.columns()[3].reason, Reason::empty);
+  }
+  checkpoint.set("column.0.dropped", std::string("mood"));
+  EXPECT_THROW(Encoder::load(checkpoint), FileError);
 }
 
 }  // namespace

@@ -167,6 +167,46 @@ TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
   EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["status"], "finished");
 }
 
+TEST_F(TrainTool, LearnsFromAColumnThatIsAlmostAlwaysTheSame) {
+  Stream stream(23, "snow");
+  std::string text = "x,snow,y\n";
+  for (int i = 0; i < 4000; ++i) {
+    const double x = 0.1 * stream.normal();
+    const int snow = stream.uniform() < 0.01 ? 1 : 0;
+    text += fmt::format("{},{},{}\n", x, snow, x + 2 * snow);
+  }
+  const std::string file = write("snow.csv", text);
+  const json quality = result({"train", file, "--target", "y", "--save", model_, "--lr", "0.001"})["metrics"];
+  // Without the column, x explains a fifth of the variance.
+  EXPECT_GT(quality["test"]["r2"], 0.95);
+  EXPECT_GT(quality["validation"]["r2"], 0.95);
+}
+
+TEST_F(TrainTool, ListsEveryColumnThatIsDropped) {
+  constexpr int columns = 40;
+  std::string text = "y";
+  for (int c = 0; c < columns; ++c) text += fmt::format(",c{}", c);
+  for (int r = 0; r < 60; ++r) {
+    text += fmt::format("\n{}", r);
+    for (int c = 0; c < columns; ++c) text += c == 38 ? ",7" : c == 39 ? "," : fmt::format(",{}", r * c % 13);
+  }
+  const std::string file = write("wide.csv", text + "\n");
+  const Words command = Words{"train", file, "--target", "y", "--save", model_} + quick;
+  const Outcome outcome = run_tool(command);
+  for (const std::string& out : {outcome.out, run_tool({"inspect", model_}).out}) {
+    for (const char* name : {"c0", "c13", "c26", "c38"}) {
+      EXPECT_TRUE(contains(out, fmt::format("  {:<20} dropped: the same in every training row\n", name))) << out;
+    }
+    EXPECT_TRUE(contains(out, "  c39                  dropped: no value in any training row\n")) << out;
+  }
+  EXPECT_TRUE(contains(outcome.out, "and 8 more columns\n")) << outcome.out;
+  for (const json& line : {events(run_tool(command + Words{"--json"}).out).front(),
+                           events(run_tool({"inspect", model_, "--json"}).out).front()}) {
+    EXPECT_EQ(line["dropped"]["columns"], (json{"c0", "c13", "c26", "c38", "c39"}));
+    EXPECT_EQ(line["dropped"]["reasons"].back(), "no value in any training row");
+  }
+}
+
 TEST_F(TrainTool, MeasuresClasses) {
   const json last = result(train("label", {"--class-weight", "balanced"}));
   for (const char* measure : {"accuracy", "log_loss", "auc"}) {

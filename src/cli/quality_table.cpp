@@ -28,6 +28,16 @@ Measures measures(const Quality& quality) {
   return {};
 }
 
+std::string drop_reason(const ColumnCode& code) {
+  switch (code.reason) {
+    case ColumnCode::DropReason::constant:
+      return "the same in every training row";
+    case ColumnCode::DropReason::empty:
+      return "no value in any training row";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string in_short(std::optional<double> value) { return value ? fmt::format("{:.4g}", *value) : "n/a"; }
@@ -52,12 +62,23 @@ std::string describe(const Target& target) {
   return fmt::format("number, mean {:.4g}, deviation {:.4g}", target.mean, target.deviation);
 }
 
+void set_dropped(JsonLine& line, const std::vector<ColumnCode>& columns) {
+  std::vector<std::string> names;
+  std::vector<std::string> reasons;
+  for (const ColumnCode& code : columns) {
+    if (code.form != ColumnCode::Form::dropped) continue;
+    names.push_back(code.name);
+    reasons.push_back(drop_reason(code));
+  }
+  line.set("dropped.columns", names).set("dropped.reasons", reasons);
+}
+
 std::string describe(const ColumnCode& code) {
   using Form = ColumnCode::Form;
   const std::string missing = code.missing > 0 ? fmt::format(", {} missing", with_commas(code.missing)) : "";
   switch (code.form) {
     case Form::dropped:
-      return "dropped: the same in every training row";
+      return "dropped: " + drop_reason(code);
     case Form::scaled:
       return fmt::format("number, mean {:.4g}, deviation {:.4g}{}", code.mean, code.deviation, missing);
     case Form::one_hot:

@@ -18,6 +18,9 @@ std::string with_commas(std::uint64_t count);
 std::string describe(const Target& target);
 std::string describe(const ColumnCode& code);
 
+// The columns that give no feature, and why.
+void set_dropped(JsonLine& line, const std::vector<ColumnCode>& columns);
+
 // A table of measures, a row for each predictor.
 struct Judged {
   std::string name;

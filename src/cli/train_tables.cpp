@@ -25,7 +25,10 @@ class TableData final : public TrainingData {
   std::uint64_t size() const override { return table_.size(); }
   std::vector<std::string> details() const override;
   std::string inputs() const override { return fmt::format("{} features", task_.encoder().features()); }
-  void describe(JsonLine& line) const override { line.set("features", std::uint64_t{task_.encoder().features()}); }
+  void describe(JsonLine& line) const override {
+    line.set("features", std::uint64_t{task_.encoder().features()});
+    set_dropped(line, task_.encoder().columns());
+  }
   std::vector<Predictor> baselines() const override { return fit_baselines(task_); }
   RaceSize race_size() const override { return {.samples = 20'000}; }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
@@ -48,14 +51,21 @@ void TableData::print_warnings() const {
   }
 }
 
+// The first columns, and every other one that is not simply taken as it is.
 std::vector<std::string> TableData::details() const {
   constexpr std::size_t most_shown = 30;
   const auto& columns = task_.encoder().columns();
   std::vector<std::string> lines;
-  for (std::size_t c = 0; c < std::min(columns.size(), most_shown); ++c) {
-    lines.push_back(fmt::format("{:<20} {}", columns[c].name, cli::describe(columns[c])));
+  std::size_t hidden = 0;
+  for (const ColumnCode& code : columns) {
+    const bool remarkable = code.form == ColumnCode::Form::dropped;
+    if (lines.size() < most_shown || remarkable) {
+      lines.push_back(fmt::format("{:<20} {}", printable(code.name), cli::describe(code)));
+    } else {
+      ++hidden;
+    }
   }
-  if (columns.size() > most_shown) lines.push_back(fmt::format("and {} more columns", columns.size() - most_shown));
+  if (hidden > 0) lines.push_back(fmt::format("and {} more columns", hidden));
   return lines;
 }
 

@@ -117,7 +117,10 @@ int inspect(const UseOptions& options) {
   if (is_text_model(checkpoint)) return inspect_texts(options, checkpoint);
   const auto model = load_model<TableModel>(options.model, checkpoint);
   if (options.json) {
-    summary_line(model, checkpoint).set("features", std::uint64_t{model.encoder.features()}).print();
+    JsonLine line = summary_line(model, checkpoint);
+    line.set("features", std::uint64_t{model.encoder.features()});
+    set_dropped(line, model.encoder.columns());
+    line.print();
     return 0;
   }
   print_summary(model, checkpoint);

@@ -16,9 +16,13 @@ namespace ignd {
 namespace {
 
 using Form = ColumnCode::Form;
+using DropReason = ColumnCode::DropReason;
 
 // What the training rows say about one column of numbers. The range comes first, then the spread. A few values far out
 // would stretch it until all others look the same: as long as cutting them off changes much, it is measured again.
+//
+// Where almost all rows share one value, that would cut off everything else, again and again, until nothing is left.
+// Then the spread is that of the other values, about the common one.
 class NumberFit {
  public:
   void find_range(double x) {
@@ -28,6 +32,9 @@ class NumberFit {
     }
     low_ = std::min(low_, x);
     high_ = std::max(high_, x);
+    // The vote of Boyer and Moore: a value that more than half of the rows have is the one that is left.
+    if (votes_ == 0) common_ = x;
+    votes_ += x == common_ ? 1 : -1;
   }
 
   void begin_spread() {
@@ -43,8 +50,16 @@ class NumberFit {
   // Value by value: the sums of squares of large numbers would leave nothing of a small spread.
   void add(double x) {
     if (!open_ || !std::isfinite(x)) return;
+    if (x == common_) {
+      ++common_count_;
+      if (dominated_) return;
+    }
     ++count_;
     const double scaled = std::clamp(x / unit_, low_cut_, high_cut_);
+    if (dominated_) {
+      squares_ += (scaled - middle_) * (scaled - middle_);
+      return;
+    }
     const double from_old = scaled - mean_;
     mean_ += from_old / static_cast<double>(count_);
     squares_ += from_old * (scaled - mean_);
@@ -55,15 +70,26 @@ class NumberFit {
     if (!open_) return;
     constexpr double about_the_same = 0.9;
     const double before = deviation_;
-    deviation_ = std::sqrt(squares_ / static_cast<double>(count_));
-    middle_ = mean_;
+    const double measured = std::sqrt(squares_ / static_cast<double>(count_));
+    if (!dominated_ && is_dominated()) {
+      dominated_ = true;
+      middle_ = common_ / unit_;
+      begin_pass();
+      return;
+    }
+    if (measured == 0) {  // what is left is too small for its squares: no nearer than before
+      if (std::isinf(deviation_)) deviation_ = (high_ / unit_ - low_ / unit_) / 2;
+      open_ = false;
+      return;
+    }
+    deviation_ = measured;
+    if (!dominated_) middle_ = mean_;
     const double reach = Encoder::farthest * deviation_;
     const bool far = low_ / unit_ < middle_ - reach || high_ / unit_ > middle_ + reach;
-    open_ = far && deviation_ > 0 && deviation_ < about_the_same * before;
+    open_ = far && deviation_ < about_the_same * before;
     low_cut_ = middle_ - reach;
     high_cut_ = middle_ + reach;
-    count_ = 0;
-    mean_ = squares_ = 0;
+    begin_pass();
   }
 
   ColumnCode code(const std::string& name) const {
@@ -71,11 +97,15 @@ class NumberFit {
     if (varies()) {
       code.form = Form::scaled;
       code.mean = middle_ * unit_;
-      code.deviation = deviation_ * unit_;
+      // A usual one of the rare values lies half of the way to where numbers are cut off.
+      const double deviation = dominated_ ? deviation_ / (Encoder::farthest / 2) : deviation_;
+      code.deviation = std::max(deviation * unit_, std::numeric_limits<double>::denorm_min());
     } else if (low_ == high_) {
       code.mean = low_;
       code.deviation = 0;
       if (missing_ > 0) code.form = Form::scaled;
+    } else {
+      code.reason = DropReason::empty;
     }
     return code;
   }
@@ -83,16 +113,32 @@ class NumberFit {
  private:
   bool varies() const { return low_ < high_; }
 
+  // With fewer other values than this share, each cut at 6 deviations makes the next deviation smaller than 0.9 of the
+  // last, 6 * sqrt(share), whatever the values are.
+  bool is_dominated() const {
+    constexpr double rare = 0.0225;
+    return static_cast<double>(count_ - common_count_) < rare * static_cast<double>(count_);
+  }
+
+  void begin_pass() {
+    count_ = common_count_ = 0;
+    mean_ = squares_ = 0;
+  }
+
   std::uint64_t missing_ = 0;
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
+  double common_ = 0;  // the most frequent value, if more than half of the rows have it
+  std::int64_t votes_ = 0;
   double unit_ = 1;
   bool open_ = false;
+  bool dominated_ = false;
   double low_cut_ = -std::numeric_limits<double>::infinity();
   double high_cut_ = std::numeric_limits<double>::infinity();
   double middle_ = 0;
   double deviation_ = std::numeric_limits<double>::infinity();
-  std::uint64_t count_ = 0;  // of the pass under way, as the next two
+  std::uint64_t count_ = 0;  // of the pass under way, as the next three
+  std::uint64_t common_count_ = 0;
   double mean_ = 0;
   double squares_ = 0;
 };
@@ -111,6 +157,7 @@ class TextFit {
 
   ColumnCode code(const Column& column) const {
     ColumnCode code{.name = column.name, .kind = ColumnKind::text, .missing = missing_, .distinct = seen_.size()};
+    if (seen_.empty()) code.reason = DropReason::empty;
     if (seen_.empty() || (seen_.size() == 1 && missing_ == 0)) return code;
     const bool named = std::ranges::all_of(seen_, [&](std::uint64_t text) { return column.labels.contains(text); });
     if (seen_.size() > Encoder::most_levels || !named) {
@@ -138,6 +185,18 @@ Form form_of(const std::string& name) {
     if (name == form_name(form)) return form;
   }
   throw FileError(fmt::format("the model has a column of unknown form {}", in_quotes(name)));
+}
+
+const char* reason_name(DropReason reason) {
+  constexpr const char* names[] = {"constant", "empty"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+DropReason reason_of(const std::string& name) {
+  for (const DropReason reason : {DropReason::constant, DropReason::empty}) {
+    if (name == reason_name(reason)) return reason;
+  }
+  throw FileError(fmt::format("the model has a column dropped for the unknown reason {}", in_quotes(name)));
 }
 
 float scaled(const ColumnCode& code, double x) {
@@ -272,6 +331,7 @@ void Encoder::save(Checkpoint& checkpoint) const {
     checkpoint.set(prefix + "name", code.name);
     checkpoint.set(prefix + "kind", std::string(code.kind == ColumnKind::number ? "number" : "text"));
     checkpoint.set(prefix + "form", std::string(form_name(code.form)));
+    if (code.form == Form::dropped) checkpoint.set(prefix + "dropped", std::string(reason_name(code.reason)));
     const double numbers[] = {code.mean, code.deviation};
     checkpoint.set(prefix + "scale", std::span<const double>(numbers));
     const std::uint64_t counts[] = {code.missing, code.distinct, code.levels.size()};
@@ -295,6 +355,8 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     }
     code.kind = kind == "number" ? ColumnKind::number : ColumnKind::text;
     code.form = form_of(checkpoint.text(prefix + "form"));
+    // Models of earlier versions do not have it.
+    if (checkpoint.has(prefix + "dropped")) code.reason = reason_of(checkpoint.text(prefix + "dropped"));
     const auto& scale = checkpoint.array<double>(prefix + "scale", 2);
     code.mean = scale[0];
     code.deviation = scale[1];

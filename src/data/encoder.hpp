@@ -16,14 +16,19 @@ class Checkpoint;
 // How one column becomes features. Everything is measured on the training rows and on nothing else.
 struct ColumnCode {
   enum class Form {
-    dropped,  // it has the same value everywhere
+    dropped,  // it says nothing: no feature
     scaled,   // (x - mean) / deviation, cut off far from the mean; 0 where it is missing or infinite
     one_hot,  // a feature for each text, 1 where it is that
     hashed,   // the same with texts that share features: there are too many
   };
+  enum class DropReason {
+    constant,  // it has the same value everywhere
+    empty,     // it has no value anywhere, or no finite one
+  };
   std::string name;
   ColumnKind kind = ColumnKind::number;
   Form form = Form::dropped;
+  DropReason reason = DropReason::constant;
   // Training rows without a value, or with an infinite one; if there are any, a feature says so.
   std::uint64_t missing = 0;
   double mean = 0;
