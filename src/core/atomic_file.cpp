@@ -4,14 +4,15 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,34 +34,79 @@ class FileDescriptor {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
 
-// Removes the temporary file unless it has become the real one.
-class RemoveOnExit {
- public:
-  explicit RemoveOnExit(const std::filesystem::path& path) : path_(path) {}
-  RemoveOnExit(const RemoveOnExit&) = delete;
-  RemoveOnExit& operator=(const RemoveOnExit&) = delete;
-  RemoveOnExit(RemoveOnExit&&) = delete;
-  RemoveOnExit& operator=(RemoveOnExit&&) = delete;
-  ~RemoveOnExit() {
-    if (armed_) ::unlink(path_.c_str());
+// Nobody else can foresee it, and put a file or a link there first.
+std::string temporary_name(const std::string& stem) {
+  std::uint64_t random = 0;
+  while (::getrandom(&random, sizeof random, 0) != sizeof random) {
+    if (errno != EINTR) throw FileError(fmt::format("cannot draw a name: {}", std::generic_category().message(errno)));
   }
-  void disarm() { armed_ = false; }
+  return fmt::format("{}.tmp.{:016x}", stem, random);
+}
 
- private:
-  const std::filesystem::path& path_;
-  bool armed_ = true;
-};
+bool is_temporary_name(std::string_view name, std::string_view stem) {
+  constexpr std::string_view mark = ".tmp.";
+  constexpr std::size_t digits = 16;
+  if (name.size() != stem.size() + mark.size() + digits || !name.starts_with(stem)) return false;
+  name.remove_prefix(stem.size());
+  return name.starts_with(mark) && name.find_first_not_of("0123456789abcdef", mark.size()) == std::string_view::npos;
+}
 
-// Of its own for every writer, in this process and in others.
-std::string temporary_suffix() {
-  static std::atomic<unsigned> count = 0;
-  return fmt::format(".tmp.{}.{}", ::getpid(), ++count);
+// What the temporary names of a file begin with, where its own name is not known yet or would become too long with it.
+constexpr const char* any_stem = "ignd";
+
+std::string temporary_stem(const std::string& name) {
+  constexpr std::size_t long_name = 200;
+  return name.empty() || name.size() > long_name ? any_stem : name;
+}
+
+// A writer holds a lock on its temporary file as long as it lives. False: somebody else has it. Where there are no
+// locks, nobody can have one.
+bool lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+bool is_at(int file, const std::filesystem::path& path) {
+  struct stat ours {};
+  struct stat there {};
+  return ::fstat(file, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
+         ours.st_dev == there.st_dev;
+}
+
+// Returns the descriptor of a new file, locked; -1: errno says why there is none.
+int create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
+                  std::filesystem::path& path) {
+  for (;;) {
+    path = folder / temporary_name(stem);
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file < 0 && errno == EEXIST) continue;
+    // Before it was locked, another writer may have taken it for that of a dead one, and removed it.
+    if (file < 0 || (lock(file) && is_at(file, path))) return file;
+    ::close(file);
+  }
+}
+
+// Temporary files of the same user that nobody has locked: their writers are dead.
+void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
+  std::error_code fault;
+  for (std::filesystem::directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
+    const std::string name = at->path().filename();
+    if (!is_temporary_name(name, stem) && !is_temporary_name(name, any_stem)) continue;
+    const FileDescriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) continue;
+    if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) continue;
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file.get(), at->path())) ::unlink(at->path().c_str());
+  }
+}
+
+// Of the file that is replaced: the new one may be read by no more people.
+mode_t mode_of(const std::filesystem::path& path) {
+  constexpr mode_t any = 0666;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & any : any;
 }
 
 // Returns the number of the error, or 0.
@@ -90,53 +136,64 @@ void sync_folder(const std::filesystem::path& folder, const std::filesystem::pat
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   refuse_to_replace_devices(path);
-  std::filesystem::path temporary = path;
-  temporary += temporary_suffix();
-  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail("create", temporary, errno);
-  RemoveOnExit cleanup(temporary);
-  if (const int error = write_all(file.get(), content)) fail("write", path, error);
-  // Before the rename: otherwise a crash could leave the new name with no content.
-  if (::fsync(file.get()) != 0) fail("sync", path, errno);
-  if (!file.close()) fail("close", path, errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
-  cleanup.disarm();
-
-  sync_folder(path.has_parent_path() ? path.parent_path() : ".", path);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  FileWriter writer(folder, path, mode_of(path));
+  writer.append(content);
+  writer.commit(path.filename());
 }
 
-FileWriter::FileWriter(const std::filesystem::path& folder)
-    : folder_(folder), file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)) {
-  if (file_ >= 0) return;
-  temporary_ = folder / ("ignd" + temporary_suffix());
-  file_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file_ < 0) fail("create a file in", folder, errno);
+FileWriter::FileWriter(const std::filesystem::path& folder) : FileWriter(folder, {}, mode_of({})) {}
+
+FileWriter::FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target, mode_t mode)
+    : folder_(folder),
+      name_(target.empty() ? "a file in " + quoted_path(folder) : quoted_path(target)),
+      file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode)) {
+  if (file_ >= 0 && ::access(open_file().c_str(), F_OK) == 0) {
+    lock(file_);
+    return;
+  }
+  if (file_ >= 0) ::close(file_);
+  file_ = create_locked(folder, temporary_stem(target.filename()), mode, temporary_);
+  if (file_ < 0) fail("create", errno);
 }
 
 FileWriter::~FileWriter() {
-  ::close(file_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  ::close(file_);
 }
 
+void FileWriter::fail(std::string_view what, int error) const {
+  throw FileError(fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(error)));
+}
+
+std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", file_); }
+
 void FileWriter::append(std::string_view bytes) {
-  if (const int error = write_all(file_, bytes)) fail("write a file in", folder_, error);
+  if (const int error = write_all(file_, bytes)) fail("write", error);
 }
 
 void FileWriter::commit(const std::string& name) {
   const std::filesystem::path path = folder_ / name;
+  name_ = quoted_path(path);
   refuse_to_replace_devices(path);
-  if (::fsync(file_) != 0) fail("sync", path, errno);
-  if (temporary_.empty()) {
-    // A link cannot take the place of another file, a rename can.
-    const std::filesystem::path linked = folder_ / (name + temporary_suffix());
-    const std::string open_file = fmt::format("/proc/self/fd/{}", file_);
-    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, linked.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      fail("create", path, errno);
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) fail("look at", errno);
+  const mode_t wider = status.st_mode & ~mode_of(path) & mode_of({});
+  if (wider != 0 && ::fchmod(file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
+  // Before the rename: otherwise a crash could leave the new name with no content.
+  if (::fsync(file_) != 0) fail("sync", errno);
+  // A link cannot take the place of another file, a rename can.
+  while (temporary_.empty()) {
+    const std::filesystem::path linked = folder_ / temporary_name(temporary_stem(name));
+    if (::linkat(AT_FDCWD, open_file().c_str(), AT_FDCWD, linked.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = linked;
+    } else if (errno != EEXIST) {
+      fail("create", errno);
     }
-    temporary_ = linked;
   }
-  if (::rename(temporary_.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+  if (::rename(temporary_.c_str(), path.c_str()) != 0) fail("replace", errno);
   temporary_.clear();
+  remove_dead(folder_, temporary_stem(name));
   sync_folder(folder_, path);
 }
 

@@ -4,10 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace ignd {
 
-// Replaces the file at `path` by `content`, whole or not at all: written under a temporary name in the same folder,
-// synced, renamed. Throws FileError and leaves no temporary file behind, also where `path` is no regular file.
+// Replaces the file at `path` by `content`, whole or not at all: it is written without a name in the same folder, or
+// under one that nobody can foresee, synced and renamed. Nobody may read the new file who could not read the old one.
+// Throws FileError and leaves no temporary file behind, also where `path` is no regular file; those of writers that
+// were killed are removed.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 // A file that is written piece by piece, however large. It has no name before commit(), so that nothing is left behind,
@@ -32,8 +36,16 @@ class FileWriter {
   int descriptor() const { return file_; }
 
  private:
+  friend void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+  // With what it will replace, if that is known.
+  FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target, mode_t mode);
+
+  [[noreturn]] void fail(std::string_view what, int error) const;
+  std::string open_file() const;
+
   std::filesystem::path folder_;
-  std::filesystem::path temporary_;  // empty: it has no name
+  std::filesystem::path temporary_ = {};  // empty: it has no name
+  std::string name_;                      // for messages
   int file_ = -1;
 };
 
