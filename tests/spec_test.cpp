@@ -52,6 +52,21 @@ bool is_one_line(std::string_view text) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Texts that mean the same
+
+TEST(TidySpec, HasNoBlanksAroundItsParts) {
+  for (const char* spelled : {"huber:delta=2,x=a b", " huber : delta = 2 , x = a b ", "\thuber:\tdelta=2,x=a b"}) {
+    EXPECT_EQ(tidy_spec(spelled), "huber:delta=2,x=a b") << spelled;
+  }
+  EXPECT_EQ(tidy_spec(""), "");
+  EXPECT_EQ(tidy_spec("  "), "");
+  EXPECT_EQ(tidy_spec("plain"), "plain");
+  for (const char* broken : {":", "a:", ":b=1", "a:b", "a:b=,=c", "a:b=1,", "a b:c d", "a:b:c"}) {
+    EXPECT_EQ(tidy_spec(broken), broken);  // what is wrong with it is said elsewhere
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Numbers
 
 std::vector<double> interesting_numbers() {

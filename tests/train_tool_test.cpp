@@ -135,6 +135,28 @@ TEST_F(TrainTool, LearnsInBatchesAndGoesOnWithThem) {
   }
 }
 
+// Blanks around the parts of a name change nothing: not the rates of the race, not what is saved, not what may be
+// resumed.
+TEST_F(TrainTool, TakesNamesHoweverTheyAreSpelled) {
+  const Words race{"train",    data_, "--target", "y",        "--model", "mlp:8,8",
+                   "--epochs", "2",   "--rule",   "gradient", "--json"};
+  const std::string tidy = path("tidy.ignd"), blank = path("blank.ignd");
+  const auto rates = [&](const Words& more) { return events(run_tool(race + more).out).at(1)["rates"]; };
+  EXPECT_EQ(
+      rates({"--transform", "plain", "--loss", "huber:delta=2", "--schedule", "cosine", "--save", tidy}),
+      rates({"--transform", " plain", "--loss", " huber : delta = 2", "--schedule", " cosine ", "--save", blank}));
+  EXPECT_EQ(content_of(tidy), content_of(blank));
+  EXPECT_TRUE(contains(run_tool({"inspect", blank}).out, "huber:delta=2"));
+
+  const Words stream{"train", data_, "--target", "y", "--stream", "--quiet"};
+  const std::string one = path("one.ignd"), other = path("other.ignd");
+  EXPECT_EQ(run_tool(stream + Words{"--transform", "plain", "--loss", "squared", "--save", one}).exit_code, 0);
+  EXPECT_EQ(run_tool(stream + Words{"--transform", "plain ", "--loss", " squared", "--save", other}).exit_code, 0);
+  EXPECT_EQ(content_of(one), content_of(other));
+  const Outcome resumed = run_tool(stream + Words{"--transform", " plain", "--loss", "squared ", "--resume", one});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
 TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
   const Outcome outcome = run_tool({"train", data_, "--target", "y", "--save", model_, "--epochs", "2", "--json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

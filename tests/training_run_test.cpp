@@ -597,6 +597,18 @@ TEST(Race, KeepsToItsBudget) {
   }
 }
 
+// What an optimizer is, and not how it is spelled, says which rates are tried.
+TEST(Race, TriesTheSameRatesForEverySpelling) {
+  for (const char* plain : {" plain", "plain ", "\tplain"}) {
+    EXPECT_EQ(race_rates({"gradient", plain}), race_rates({"gradient", "plain"})) << plain;
+    EXPECT_EQ(race_rates({" gradient", plain}), race_rates({"gradient", "plain"})) << plain;
+    EXPECT_EQ(race_rates({"gauss-newton:eps_c=0", plain}), race_rates({"gauss-newton", "plain"})) << plain;
+  }
+  EXPECT_NE(race_rates({"gradient", "plain"}), race_rates({"gauss-newton", "plain"}));
+  EXPECT_NE(race_rates({"gradient", "plain"}), race_rates({"gradient", "adam"}));
+  EXPECT_EQ(race_rates({"gradient", " adam : eps=1e-8"}), race_rates({"gradient", "adam"}));
+}
+
 TEST(Race, TakesTheSmallestOfTheGoodRates) {
   const TableTask task(curved(), task_options());
   const Race result = race(task, run_options(), 4000, never);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ignd {
@@ -25,6 +26,7 @@ enum class BatchMode {
 };
 
 const char* to_string(BatchMode mode);
+BatchMode find_batch_mode(std::string_view name);  // throws InvalidArgument
 
 struct BatchOptions {
   std::size_t size = 32;
@@ -110,7 +112,6 @@ class BatchTrainer {
   Model<T>& model_;
   BatchTrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
-  bool is_gradient_ = false;
   std::unique_ptr<Metric<T>> metric_;
   std::unique_ptr<Updater<T>> updater_;
   std::unique_ptr<Room> room_;

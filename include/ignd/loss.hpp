@@ -14,6 +14,10 @@ struct LossAt {
   double d2 = 0;     // l_ff
 };
 
+// What an output f means: the predicted number itself, its logarithm, the log-odds of one class of two, or one of the
+// logits of several classes.
+enum class Link { identity, log, logit, softmax };
+
 // l(y, f): convex in the scalar output f for every target y. Losses are immutable and shared between trainers.
 class Loss {
  public:
@@ -28,6 +32,12 @@ class Loss {
   // throw a linear prediction past its target. It does not depend on the target: that would weigh the samples of one
   // input differently and shift what the model settles on (docs/math.md, "What it settles on").
   virtual double curvature_floor() const { return 0; }
+
+  // What f means, for those who turn it into a prediction. The trainers do not ask.
+  virtual Link link() const { return Link::identity; }
+
+  // Whether it is (f - y)^2 / 2: its root mean is then an error in the target's units.
+  virtual bool is_squared_error() const { return false; }
 
   // Throws BadSample unless y is a target of this loss.
   virtual void check_target(double y) const;

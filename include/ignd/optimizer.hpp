@@ -10,6 +10,10 @@ namespace ignd {
 struct Optimizer {
   std::string rule = "gauss-newton";
   std::string transform = "plain";
+
+  // What the parts are, however they are spelled. Throw InvalidArgument for a spec that cannot be read.
+  bool has_gradient_rule() const;
+  bool has_plain_transform() const;
 };
 
 // sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names;

@@ -37,6 +37,9 @@ class StepRule {
   // Whether it looks at the loss's minimum; that is not asked for where nobody does.
   virtual bool uses_minimum() const { return true; }
 
+  // Whether xi is 1 whatever the sample: steps along the gradient.
+  virtual bool is_gradient() const { return false; }
+
   // Of the Gauss-Newton rule, for whoever solves the same system for several samples or outputs.
   struct Damping {
     std::optional<double> eps_c;  // nothing: the loss's own

@@ -56,6 +56,12 @@ class Transform {
   virtual double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j,
                        const Sensitivity<T>& direction, const Step& step) const = 0;
 
+  // Whether it takes g as it is: w -= alpha g.
+  virtual bool is_plain() const { return false; }
+
+  // Whether it divides by a root for every weight, which is what such a step costs most.
+  virtual bool takes_roots() const { return false; }
+
   // The decay of its own that it has besides what it is fed with: w loses alpha * decay() * w at every step.
   virtual double decay() const { return 0; }
 

@@ -30,6 +30,10 @@ class VectorLoss {
   // The infimum over f, for the Polyak rule.
   virtual double minimum(std::span<const double> /*y*/) const { return 0; }
 
+  // As Loss has them.
+  virtual Link link() const { return Link::identity; }
+  virtual bool is_squared_error() const { return false; }
+
   // Throws BadSample unless y is a target for so many outputs.
   virtual void check_target(std::span<const double> y, std::size_t outputs) const = 0;
 

@@ -74,7 +74,7 @@ std::vector<Row> batch_rows() {
       for (const BatchKind& kind : {batched_sgd, averaged_ignd, exact_ignd, batched_adam}) {
         const BatchOptions options{.size = size, .mode = kind.mode, .lambda = 1};
         const Optimizer optimizer = find_optimizer(kind.optimizer);
-        const Work work = work_of(widths, size, kind.mode == BatchMode::exact, optimizer.transform != "plain");
+        const Work work = work_of(widths, size, kind.mode == BatchMode::exact, takes_roots(optimizer));
         rows.push_back({spec, fmt::format("{} b={}", kind.name, size), "float",
                         [spec = std::string(spec), features = widths[0], optimizer, options, work] {
                           auto run = std::make_shared<BatchRun>(spec, features, optimizer, options);

@@ -53,7 +53,7 @@ const char* precision_name() {
 
 // Small enough for every optimizer to stay where it is: it is the speed that is looked at.
 double small_rate(const Optimizer& optimizer) {
-  return optimizer.rule == "gradient" || optimizer.transform != "plain" ? 1e-4 : 0.05;
+  return optimizer.has_gradient_rule() || !optimizer.has_plain_transform() ? 1e-4 : 0.05;
 }
 
 // Where the arrays of a small network happen to lie changes its step by a tenth, and differs from row to row and from
@@ -161,7 +161,7 @@ Timed time_lines() {
 // A step of the system, its features and an update of the values of the policy a = 0.
 Timed time_control(const ContinuousSystem& system, const Optimizer& optimizer) {
   auto transitions = std::make_shared<Transitions>(hold_actions(system, 0.1), TransitionOptions{}, 1);
-  const double rate = optimizer.rule == "gradient" ? 1e-6 : 1;
+  const double rate = optimizer.has_gradient_rule() ? 1e-6 : 1;
   const std::shared_ptr<PolicyEvaluation> evaluation =
       make_semi_gradient(transitions->features().size(), 0.9, optimizer, Schedule::constant(rate));
   return {[transitions, evaluation] {
@@ -197,8 +197,7 @@ template <class T>
 void add_network(std::vector<Row>& rows, const std::vector<std::size_t>& widths, const std::string& optimizer_name,
                  const Optimizer& optimizer) {
   const std::string spec = fmt::format("mlp:widths={}", fmt::join(widths, "x"));
-  const std::string& transform = optimizer.transform;
-  const bool roots = transform != "plain" && transform != "momentum" && transform != "nesterov";
+  const bool roots = takes_roots(optimizer);
   rows.push_back({spec, optimizer_name, precision_name<T>(), [=] {
                     return Measured{dense_work(widths, sizeof(T), roots), time_dense<T>(spec, widths[0], optimizer)};
                   }});
@@ -214,11 +213,11 @@ std::vector<Row> all_rows() {
     add_network<double>(rows, paper, name, optimizer);
     add_network<float>(rows, wide, name, optimizer);
     const Work linear{
-        .multiply_adds = 2 * 65, .weight_bytes = 65 * sizeof(float), .roots = optimizer.transform == "adam" ? 65.0 : 0};
+        .multiply_adds = 2 * 65, .weight_bytes = 65 * sizeof(float), .roots = takes_roots(optimizer) ? 65.0 : 0};
     rows.push_back({"linear:features=64", name, "float", [=] {
                       return Measured{linear, time_dense<float>("linear:features=64", 64, optimizer)};
                     }});
-    const Work hashed{.roots = optimizer.transform == "adam" ? 41.0 : 0, .lines = active_features};
+    const Work hashed{.roots = takes_roots(optimizer) ? 41.0 : 0, .lines = active_features};
     rows.push_back({fmt::format("hashed-linear:bits={},bias=0", hash_bits), name, "float", [=] {
                       return Measured{hashed, time_hashed(optimizer)};
                     }});

@@ -60,6 +60,10 @@ struct Row {
   std::string label() const { return model + " " + optimizer + " " + precision; }
 };
 
+inline bool takes_roots(const Optimizer& optimizer) {
+  return make_transform<float>(optimizer.transform)->takes_roots();
+}
+
 // Everything a training run needs, kept alive by the closure that is timed.
 template <class T>
 struct Run {

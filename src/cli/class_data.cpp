@@ -3,6 +3,7 @@
 #include "cli/output.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "ignd/vector_loss.hpp"
 #include "train/baselines.hpp"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts) {
 void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what) {
   refuse_options(options, {"--weight", "--split-by", "--split-time", "--class-weight"},
                  fmt::format(" cannot be given for {}", what));
-  if (!options.task.loss.empty() && options.task.loss != "logistic") {
+  if (!options.task.loss.empty() && make_vector_loss(options.task.loss)->link() != Link::logit) {
     throw InvalidArgument(
         fmt::format("--loss {} cannot be given for {}: they have two classes, and the loss is logistic",
                     printable(options.task.loss), what));

@@ -63,7 +63,7 @@ double lstm_multiply_adds() { return 256.0 * 3 * (128 + 128) * 4 * 128; }
 // What the update touches, by the blocks of a sample's sensitivity, and all else that a dense layer does.
 class BlockWork {
  public:
-  BlockWork(Work& work, const Optimizer& optimizer) : work_(work), adam_(optimizer.transform == "adam") {}
+  BlockWork(Work& work, const Optimizer& optimizer) : work_(work), adam_(takes_roots(optimizer)) {}
 
   void operator()(const Outer<float>& block) {
     const std::size_t weights = block.active.size() * block.v.size();

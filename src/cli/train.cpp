@@ -6,6 +6,7 @@
 #include "cli/train_stream.hpp"
 #include "cli/training.hpp"
 #include "cli/training_data.hpp"
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "data/image_set.hpp"
 #include "data/network_file.hpp"
@@ -59,7 +60,7 @@ std::optional<BatchOptions> chosen_batch(const TrainOptions& options) {
   if (!(options.lambda >= 0) || !std::isfinite(options.lambda)) {
     throw InvalidArgument(fmt::format("--lambda is {}, but must be a finite number of at least 0", options.lambda));
   }
-  const BatchMode mode = options.batch_mode == "exact" ? BatchMode::exact : BatchMode::average;
+  const BatchMode mode = find_batch_mode(options.batch_mode);
   if (mode == BatchMode::average) {
     refuse_options(options, {"--lambda", "--adaptive-lambda"}, " can only be given with --batch-mode exact");
   }
@@ -83,11 +84,15 @@ const DataKind& kind_of(const TrainOptions& options) {
 // Everything that can be known to be wrong before the data are read, which may take long.
 TrainOptions checked(TrainOptions options, const DataKind& kind) {
   if (options.run.model.ends_with(".toml")) options.run.model = read_network_file(options.run.model);
+  for (std::string* spec :
+       {&options.optimizer, &options.rule, &options.transform, &options.schedule, &options.task.loss}) {
+    *spec = tidy_spec(*spec);
+  }
   kind.complete(options);
   if (!options.schedule.empty()) options.run.schedule = options.schedule;
   options.run.seed = options.task.seed;
   if (options.optimizer.empty() && options.rule.empty() && options.transform.empty()) {
-    options.optimizer = options.batch_mode == "exact" ? "ignd" : default_optimizer;
+    options.optimizer = find_batch_mode(options.batch_mode) == BatchMode::exact ? "ignd" : default_optimizer;
   }
   options.run.batch = chosen_batch(options);
   options.run.optimizer = chosen_optimizer(options);

@@ -7,6 +7,7 @@
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_model.hpp"
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
@@ -34,9 +35,9 @@ using Clock = std::chrono::steady_clock;
 
 StreamOptions learner_options(const StreamTraining& options) {
   StreamOptions learner{
-      .bits = options.bits, .loss = options.loss, .l2 = options.l2, .skip_bad_rows = options.skip_bad_rows};
-  if (!options.rule.empty()) learner.optimizer.rule = options.rule;
-  if (!options.transform.empty()) learner.optimizer.transform = options.transform;
+      .bits = options.bits, .loss = tidy_spec(options.loss), .l2 = options.l2, .skip_bad_rows = options.skip_bad_rows};
+  if (!options.rule.empty()) learner.optimizer.rule = tidy_spec(options.rule);
+  if (!options.transform.empty()) learner.optimizer.transform = tidy_spec(options.transform);
   const bool rate_given = !options.rate.empty() && options.rate != "auto";
   if (rate_given || !options.schedule.empty()) {
     const double rate = rate_given ? parse_number(options.rate, "the learning rate") : 0.1;
@@ -316,7 +317,7 @@ class StreamPass {
       if (learner_.classifies()) {
         line.set("metrics.progressive.log_loss", total.average_loss());
         line.set("metrics.progressive.accuracy", total.accuracy());
-      } else if (learner_.loss() == "squared") {
+      } else if (learner_.squares_errors()) {
         line.set("metrics.progressive.mse", total.average_loss());
       }
       line.set("seconds", seconds_).set("samples_per_second", rate);

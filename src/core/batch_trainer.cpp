@@ -82,6 +82,13 @@ constexpr double least_lambda = 1e-12, most_lambda = 1e12;
 
 const char* to_string(BatchMode mode) { return mode == BatchMode::average ? "average" : "exact"; }
 
+BatchMode find_batch_mode(std::string_view name) {
+  for (const BatchMode mode : {BatchMode::average, BatchMode::exact}) {
+    if (name == to_string(mode)) return mode;
+  }
+  throw InvalidArgument(fmt::format("there is no batch mode {}; known: average, exact", in_quotes(name)));
+}
+
 std::string to_string(const BatchStepInfo& info) {
   const std::string gain = info.gain ? fmt::format(" gain {:.4g}", *info.gain) : "";
   return fmt::format("step {} samples {} loss {:.6g} rate {:.6g} lambda {:.6g}{} {}", info.step, info.samples,
@@ -146,10 +153,13 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
                                             .whole_layers = true};
   rule_ = collect([&] { return make_step_rule(options_.optimizer.rule); });
   if (rule_ != nullptr) std::ranges::move(rule_faults(), std::back_inserter(found));
+  if (transform != nullptr && options_.batch.adaptive && !transform->is_plain()) {
+    found.push_back(
+        fmt::format("an adaptive lambda needs plain steps, not the transform '{}'", options_.optimizer.transform));
+  }
   if (transform != nullptr) std::ranges::move(Updater<T>::faults(update), std::back_inserter(found));
   if (!found.empty()) throw InvalidArgument(list_faults(found));
 
-  is_gradient_ = rule_->spec() == "gradient";
   try {
     room_ = std::make_unique<Room>(model, options_.batch, targets, systems());
     sensitivities();  // which take their memory when they are first asked for
@@ -194,10 +204,6 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
   if (options_.metric == MetricKind::fading_second_moment) {
     found.emplace_back("the fading metric is one of single samples; use second_moment");
   }
-  if (batch.adaptive && options_.optimizer.transform != "plain") {
-    found.push_back(
-        fmt::format("an adaptive lambda needs plain steps, not the transform '{}'", options_.optimizer.transform));
-  }
   return found;
 }
 
@@ -217,7 +223,7 @@ std::vector<std::string> BatchTrainer<T>::rule_faults() const {
   if (exact && !gauss_newton) {
     found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
   }
-  if (several && !gauss_newton && rule_->spec() != "gradient") {
+  if (several && !gauss_newton && !rule_->is_gradient()) {
     found.push_back(
         fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
   }
@@ -360,7 +366,7 @@ const BatchSensitivity<T>& BatchTrainer<T>::sensitivities() {
 template <class T>
 StepStatus BatchTrainer<T>::average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay) {
   Room& room = *room_;
-  const bool gradient = is_gradient_;
+  const bool gradient = rule_->is_gradient();
   if (!gradient) {
     room.algebra.gram_of_samples(j, d, room.of_samples);
     if (!all_finite(std::span(room.of_samples).first(room.rows() * room.outputs))) {
@@ -451,7 +457,7 @@ StepStatus BatchTrainer<T>::descend(const BatchSensitivity<T>& d, double decay, 
   }
   const auto z = std::span<const T>(room.z_cast).first(rows);
   const Step step{.t = steps_ + 1, .alpha = info.rate, .c = 1, .decay = decay};
-  if (options_.optimizer.transform == "plain" && decay == 0) {
+  if (updater_->transform().is_plain() && decay == 0) {
     updater_->finish_plain(step, [&](std::span<T> w) { room.algebra.add(d, z, static_cast<T>(-info.rate), w); });
   } else {
     const Sensitivity<T>& direction = room.algebra.sum(d, z);

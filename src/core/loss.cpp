@@ -26,6 +26,7 @@ class Squared final : public Loss {
     const double e = f - y;
     return {e * e / 2, e, 1};
   }
+  bool is_squared_error() const override { return true; }
   std::string spec() const override { return "squared"; }
 };
 
@@ -49,6 +50,7 @@ class Logistic final : public Loss {
   void check_target(double y) const override {
     if (y != 0 && y != 1) throw BadSample(fmt::format("the target is {}; the logistic loss needs 0 or 1", y));
   }
+  Link link() const override { return Link::logit; }
   std::string spec() const override { return "logistic"; }
 };
 
@@ -71,6 +73,7 @@ class Poisson final : public Loss {
       throw BadSample(fmt::format("the target is {}; the Poisson loss needs a number of at least 0", y));
     }
   }
+  Link link() const override { return Link::log; }
   std::string spec() const override { return fmt::format("poisson:largest={}", largest_); }
 
  private:

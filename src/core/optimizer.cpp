@@ -1,6 +1,8 @@
 #include "ignd/optimizer.hpp"
 
 #include "core/spec.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 
 #include <array>
 
@@ -26,6 +28,10 @@ const std::array<Named, 7>& optimizers() {
 }
 
 }  // namespace
+
+bool Optimizer::has_gradient_rule() const { return make_step_rule(rule)->is_gradient(); }
+
+bool Optimizer::has_plain_transform() const { return make_transform<double>(transform)->is_plain(); }
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;

@@ -81,6 +81,21 @@ std::optional<double> Spec::number_or_auto(std::string_view key, double low, dou
   return in_range(key, *text, low, low, high, parse_number);
 }
 
+std::string tidy_spec(std::string_view text) {
+  std::string tidy;
+  std::string_view rest = trim(text);
+  bool in_options = false;
+  while (!rest.empty()) {
+    const auto end = rest.find_first_of(in_options ? ",=" : ":");
+    tidy += trim(rest.substr(0, end));
+    if (end == std::string_view::npos) break;
+    tidy += rest[end];
+    in_options = true;
+    rest = rest.substr(end + 1);
+  }
+  return tidy;
+}
+
 void Spec::finish() const {
   std::vector<std::string> faults = faults_;
   for (const auto& option : options_) {

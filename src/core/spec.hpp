@@ -55,4 +55,8 @@ class Spec {
   std::vector<std::string> faults_;
 };
 
+// The same text without blanks around its parts, so that equal specs are equal texts: to be done once, where a text
+// comes in. It checks nothing.
+std::string tidy_spec(std::string_view text);
+
 }  // namespace ignd

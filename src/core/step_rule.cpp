@@ -22,6 +22,7 @@ class Gradient final : public StepRule {
   double scale(const StepInput& /*in*/) const override { return 1; }
   bool allows_l2() const override { return true; }
   bool uses_minimum() const override { return false; }
+  bool is_gradient() const override { return true; }
   std::string spec() const override { return "gradient"; }
 };
 

@@ -55,6 +55,11 @@ class Coordinatewise final : public Transform<T> {
 
   std::vector<std::string> state_names() const override { return constants_.state_names; }
   std::string spec() const override { return constants_.spec; }
+  bool is_plain() const override { return constants_.method == Method::plain; }
+  bool takes_roots() const override {
+    return constants_.method != Method::plain && constants_.method != Method::momentum &&
+           constants_.method != Method::nesterov;
+  }
   double decay() const override { return constants_.decay; }
   bool drifts() const override { return constants_.method != Method::plain && constants_.method != Method::adagrad; }
 

@@ -32,12 +32,11 @@ std::vector<std::string> Updater<T>::faults(const Options& options) {
   const bool sparse =
       std::any_of(options.tables.begin(), options.tables.end(), [](auto& table) { return table.sparse; });
   if (!sparse || options.l2 == 0) return found;
-  const std::string spec = options.transform->spec();
-  if (spec != "plain") {
+  if (!options.transform->is_plain()) {
     found.push_back(
         fmt::format("l2 with the transform '{}' on sparse rows: what a row missed depends on every step in "
                     "between; use plain, or adamw with its own decay",
-                    spec));
+                    options.transform->spec()));
   }
   if (options.average_from != 0) {
     found.emplace_back(

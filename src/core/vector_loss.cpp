@@ -1,6 +1,6 @@
 #include "ignd/vector_loss.hpp"
 
-#include "core/text.hpp"
+#include "core/spec.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -50,6 +50,7 @@ class Softmax final : public VectorLoss {
     }
   }
 
+  Link link() const override { return Link::softmax; }
   std::string spec() const override { return "softmax"; }
 
  private:
@@ -85,6 +86,7 @@ class SquaredVector final : public VectorLoss {
     }
   }
 
+  bool is_squared_error() const override { return true; }
   std::string spec() const override { return "squared"; }
 };
 
@@ -109,6 +111,8 @@ class OneOutput final : public VectorLoss {
   double curvature_floor() const override { return loss_->curvature_floor(); }
   double minimum(std::span<const double> y) const override { return loss_->minimum(y[0]); }
   void check_target(std::span<const double> y, std::size_t /*outputs*/) const override { loss_->check_target(y[0]); }
+  Link link() const override { return loss_->link(); }
+  bool is_squared_error() const override { return loss_->is_squared_error(); }
   std::string spec() const override { return loss_->spec(); }
 
  private:
@@ -117,10 +121,18 @@ class OneOutput final : public VectorLoss {
 
 }  // namespace
 
-std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view spec) {
-  if (spec == "softmax") return std::make_shared<Softmax>();
-  if (spec == "squared") return std::make_shared<SquaredVector>();
-  return as_vector_loss(make_loss(spec));
+std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view text) {
+  const Spec spec("loss", text);
+  std::shared_ptr<const VectorLoss> loss;
+  if (spec.name() == "softmax") {
+    loss = std::make_shared<Softmax>();
+  } else if (spec.name() == "squared") {
+    loss = std::make_shared<SquaredVector>();
+  } else {
+    return as_vector_loss(make_loss(text));
+  }
+  spec.finish();
+  return loss;
 }
 
 std::shared_ptr<const VectorLoss> as_vector_loss(std::shared_ptr<const Loss> loss) {

@@ -1,5 +1,6 @@
 #include "sweep/experiment.hpp"
 
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/step_rule.hpp"
@@ -469,7 +470,7 @@ class Reader {
     }
     try {
       if (named) return find_optimizer(text_of(given, "optimizer"));
-      Optimizer optimizer{text_of(given, "rule"), text_of(given, "transform")};
+      Optimizer optimizer{tidy_spec(text_of(given, "rule")), tidy_spec(text_of(given, "transform"))};
       make_step_rule(optimizer.rule);
       make_transform<double>(optimizer.transform);
       return optimizer;

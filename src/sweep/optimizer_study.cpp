@@ -1,9 +1,11 @@
 #include "sweep/optimizer_study.hpp"
 
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
+#include "ignd/vector_loss.hpp"
 #include "sweep/table_study_task.hpp"
 #include "train/baselines.hpp"
 
@@ -71,7 +73,8 @@ std::string baseline_text(const char* name, const char* model) {
 
 // For other losses than these, the mean is not the best constant.
 const char* constant_name(const TableTask& table) {
-  const bool best = table.loss() == "squared" || table.target().is_class() || table.loss().starts_with("poisson");
+  const auto loss = make_vector_loss(table.loss());
+  const bool best = loss->is_squared_error() || table.target().is_class() || loss->link() == Link::log;
   return best ? "best constant" : "the mean";
 }
 
@@ -102,7 +105,7 @@ std::string optimizer_text(const std::string& name) {
 Optimizer optimizer_named(const std::string& name) {
   const std::size_t plus = plus_in(name);
   if (plus == std::string::npos) return find_optimizer(name);
-  Optimizer pair{name.substr(0, plus), name.substr(plus + 1)};
+  Optimizer pair{tidy_spec(name.substr(0, plus)), tidy_spec(name.substr(plus + 1))};
   make_step_rule(pair.rule);
   make_transform<float>(pair.transform);
   return pair;
@@ -112,7 +115,7 @@ std::vector<std::string> parse_optimizers(std::string_view text) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string part(text.substr(start, end - start));
+    const std::string part = tidy_spec(text.substr(start, end - start));
     if (!names.empty() && is_option(part)) {
       names.back() += "," + part;
     } else {

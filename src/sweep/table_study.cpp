@@ -1,5 +1,6 @@
 #include "sweep/table_study.hpp"
 
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "train/table_model.hpp"
@@ -80,7 +81,7 @@ TableStudy study_of(const Settings& settings) {
                 .header = unless_guessed(settings.word("header"))};
   study.checksum = settings.word("checksum");
   study.task = {.target = settings.word("target"),
-                .loss = settings.word("loss"),
+                .loss = tidy_spec(settings.word("loss")),
                 .weight = if_given(settings.word("weight")),
                 .balanced = settings.flag("balanced"),
                 .split_by = if_given(settings.word("split-by")),
@@ -93,10 +94,9 @@ TableStudy study_of(const Settings& settings) {
   study.run.patience = settings.count("patience");
   study.run.keep_last = settings.flag("last");
   study.run.l2 = settings.number("l2");
-  if (settings.count("batch") > 0 || settings.word("batch-mode") == "exact") {
-    study.run.batch = {.size = settings.count("batch"),
-                       .mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average,
-                       .lambda = settings.number("lambda")};
+  const BatchMode mode = find_batch_mode(settings.word("batch-mode"));
+  if (settings.count("batch") > 0 || mode == BatchMode::exact) {
+    study.run.batch = {.size = settings.count("batch"), .mode = mode, .lambda = settings.number("lambda")};
   }
   return study;
 }
@@ -115,7 +115,7 @@ Settings settings_of(const TableStudy& study) {
                    {"split-by", study.task.split_by.value_or("")},
                    {"split-time", study.task.split_time.value_or("")},
                    {"model", study.run.model},
-                   {"loss", study.task.loss},
+                   {"loss", tidy_spec(study.task.loss)},
                    {"balanced", flag_text(study.task.balanced)},
                    {"schedule", study.run.schedule},
                    {"epochs", std::to_string(study.run.epochs)},

@@ -2,6 +2,7 @@
 
 #include "data/catalogue.hpp"
 #include "ignd/error.hpp"
+#include "ignd/vector_loss.hpp"
 #include "sweep/prepared_tables.hpp"
 #include "train/model_outputs.hpp"
 #include "train/table_baselines.hpp"
@@ -14,10 +15,12 @@
 namespace ignd {
 namespace {
 
+bool has_squared_loss(const TableTask& table) { return make_vector_loss(table.loss())->is_squared_error(); }
+
 // Squared errors are given in the target's units, all other losses as the model learns them: whatever is minimised is
 // what methods are compared by. Accuracy and the like are coarser, and nobody learns them.
 std::optional<double> score_of(const TableTask& table, const Quality& quality) {
-  const double score = table.loss() == "squared" && quality.regression ? quality.regression->rmse : quality.loss;
+  const double score = has_squared_loss(table) && quality.regression ? quality.regression->rmse : quality.loss;
   return std::isfinite(score) ? std::optional(score) : std::nullopt;
 }
 
@@ -154,7 +157,7 @@ std::string TableStudyTask::missing(const Settings& settings) const {
 double TableStudyTask::cost(const RunConfig& config) const {
   if (is_baseline(config.settings.word("model"))) return 0;
   constexpr double bytes_of_a_row = 60;
-  const double row_seconds = config.optimizer.transform == "plain" ? 1e-6 : 3e-6;
+  const double row_seconds = config.optimizer.has_plain_transform() ? 1e-6 : 3e-6;
   std::error_code missing;
   const auto bytes = std::filesystem::file_size(config.settings.word("data"), missing);
   const double rows = missing ? 1 : 1 + static_cast<double>(bytes) / bytes_of_a_row;
@@ -179,7 +182,7 @@ const Task& table_study_task() {
 }
 
 std::string score_name(const TableTask& table) {
-  if (table.loss() == "squared") return "RMSE";
+  if (has_squared_loss(table)) return "RMSE";
   const std::string loss = table.loss().substr(0, table.loss().find(':'));
   return table.target().is_class() ? "log loss" : loss + " loss";
 }
@@ -187,7 +190,7 @@ std::string score_name(const TableTask& table) {
 std::vector<std::string> further_columns(const TableTask& table) {
   if (table.target().is_multiclass()) return {"accuracy", "macro-f1"};
   if (table.target().is_class()) return {"accuracy", "auc"};
-  if (table.loss() == "squared") return {"mae", "mape", "r2"};
+  if (has_squared_loss(table)) return {"mae", "mape", "r2"};
   return {"rmse", "mae", "r2"};
 }
 

@@ -171,7 +171,7 @@ class NetworkRun {
     const Settings& settings = config.settings;
     const std::size_t size = settings.count("batch");
     if (size == 0) return std::make_unique<RowByRow>(model_, config.optimizer, schedule_of(config, 1));
-    const BatchMode mode = settings.word("batch-mode") == "exact" ? BatchMode::exact : BatchMode::average;
+    const BatchMode mode = find_batch_mode(settings.word("batch-mode"));
     const BatchOptions batch{.size = size, .mode = mode, .lambda = settings.number("lambda")};
     return std::make_unique<BatchByBatch>(model_, config.optimizer, schedule_of(config, size), batch);
   }

@@ -3,6 +3,7 @@
 #include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
 #include "data/diamonds.hpp"
+#include "ignd/batch_trainer.hpp"
 #include "ignd/error.hpp"
 #include "sweep/tabular_run.hpp"
 
@@ -85,7 +86,7 @@ std::span<const SettingKey> TabularTask::keys() const {
 std::vector<std::string> TabularTask::faults(const Settings& settings) const {
   try {
     parse_widths(settings.word("hidden"));
-    if (settings.count("batch") == 0 && settings.word("batch-mode") == "exact") {
+    if (settings.count("batch") == 0 && find_batch_mode(settings.word("batch-mode")) == BatchMode::exact) {
       return {"exact steps need a batch of one row at least"};
     }
     return {};
@@ -102,7 +103,7 @@ std::string TabularTask::missing(const Settings& settings) const {
 
 double TabularTask::cost(const RunConfig& config) const {
   const double rows = config.settings.word("data") == "diamonds" ? 43e3 : 16.5e3;
-  const double step = config.optimizer.transform == "plain" ? 0.6e-6 : 2.5e-6;
+  const double step = config.optimizer.has_plain_transform() ? 0.6e-6 : 2.5e-6;
   const bool trains = config.settings.word("model") == "network";
   return trains ? rows * step * static_cast<double>(config.settings.count("epochs")) : 0.01;
 }

@@ -1,5 +1,6 @@
 #include "train/learning_task.hpp"
 
+#include "ignd/vector_loss.hpp"
 #include "train/softmax.hpp"
 
 #include <algorithm>
@@ -35,9 +36,7 @@ class RunningDeviation {
 
 }  // namespace
 
-void check_loss(const std::string& loss) {
-  if (loss != softmax_loss) make_loss(loss);
-}
+void check_loss(const std::string& loss) { make_vector_loss(loss); }
 
 Quality judge(const LearningTask& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
   const auto loss = make_loss(task.loss());

@@ -53,8 +53,8 @@ std::optional<double> choose(const std::vector<RacedRate>& rates) {
 }  // namespace
 
 std::vector<double> race_rates(const Optimizer& optimizer) {
-  if (optimizer.transform == "plain") {
-    if (optimizer.rule == "gradient") return {1e-4, 3e-4, 1e-3, 3e-3, 1e-2};
+  if (optimizer.has_plain_transform()) {
+    if (optimizer.has_gradient_rule()) return {1e-4, 3e-4, 1e-3, 3e-3, 1e-2};
     return {0.01, 0.03, 0.1, 0.3};
   }
   return {3e-4, 1e-3, 3e-3, 1e-2};

@@ -1,5 +1,6 @@
 #include "train/stream_learner.hpp"
 
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 
@@ -27,7 +28,7 @@ std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& 
   return fault.what();
 }
 
-std::string loss_name(const std::string& spec) { return spec.substr(0, spec.find(':')); }
+bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
 
 double sigmoid(double f) { return 1 / (1 + std::exp(-f)); }
 
@@ -47,10 +48,11 @@ StreamLearner::StreamLearner(StreamOptions options)
     : options_(std::move(options)),
       model_(std::make_unique<HashedLinear<float>>(options_.bits)),
       centring_(std::size_t{1} << options_.bits) {
-  if (options_.loss.empty() || loss_name(options_.loss) == "logistic") {
+  options_.loss = tidy_spec(options_.loss);
+  options_.optimizer = {tidy_spec(options_.optimizer.rule), tidy_spec(options_.optimizer.transform)};
+  if (options_.loss.empty() || is_logistic(options_.loss)) {
     // Nothing of this depends on the loss: faults are to be known before the first example.
     const Trainer<float> trial(*model_, trainer_options("squared"));
-    if (!options_.loss.empty()) make_loss(options_.loss);
   } else {
     start(options_.loss);
     decision_ = trainer_->options().loss->spec() + " loss, as given";
@@ -63,14 +65,15 @@ StreamLearner& StreamLearner::operator=(StreamLearner&&) noexcept = default;
 
 // The figures behind the numbers here are in docs/stream.md.
 TrainerOptions StreamLearner::trainer_options(const std::string& loss) const {
-  const bool is_plain_ignd = options_.optimizer.rule == "gauss-newton" && options_.optimizer.transform == "plain";
+  // A rule with options is the user's own choice of damping; the default leaves it to the learner.
+  const bool is_plain_ignd = options_.optimizer.rule == Optimizer().rule && options_.optimizer.has_plain_transform();
   TrainerOptions chosen{.loss = make_loss(loss), .optimizer = options_.optimizer, .l2 = options_.l2};
   const bool fades = is_plain_ignd && options_.l2 == 0;
   chosen.metric = options_.metric.value_or(fades ? MetricKind::fading_second_moment : MetricKind::second_moment);
   const bool by_count = chosen.metric == MetricKind::fading_second_moment;
   if (is_plain_ignd) {
-    chosen.optimizer.rule =
-        fmt::format("gauss-newton:eps_c={},eps_lm={}", loss == "logistic" ? "0.1" : "auto", by_count ? "2" : "1e-5");
+    chosen.optimizer.rule = fmt::format("gauss-newton:eps_c={},eps_lm={}",
+                                        chosen.loss->link() == Link::logit ? "0.1" : "auto", by_count ? "2" : "1e-5");
   } else if (!options_.schedule) {
     throw InvalidArgument(
         fmt::format("the optimizer '{}' with '{}' needs a schedule: only gauss-newton with plain has "
@@ -84,15 +87,15 @@ TrainerOptions StreamLearner::trainer_options(const std::string& loss) const {
 
 void StreamLearner::start(const std::string& loss) {
   trainer_ = std::make_unique<Trainer<float>>(*model_, trainer_options(loss));
-  const std::string name = loss_name(loss);
-  classifies_ = name == "logistic";
-  range_.moves = name != "logistic" && name != "poisson";
-  range_.stretches = name == "squared";
+  const Loss& chosen = *trainer_->options().loss;
+  classifies_ = chosen.link() == Link::logit;
+  range_.moves = chosen.link() == Link::identity;
+  range_.stretches = chosen.is_squared_error();
 }
 
 void StreamLearner::set_label_names(LabelName name) {
   const std::string& loss = options_.loss;
-  if (!loss.empty() && loss_name(loss) != "logistic") {
+  if (!loss.empty() && !is_logistic(loss)) {
     throw InvalidArgument(fmt::format("the target holds texts; the loss {} needs numbers", loss));
   }
   label_name_ = std::move(name);
@@ -259,7 +262,7 @@ StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std
   if (classifies_) {
     made.probability = sigmoid(f);
     made.prediction = classes_.label_of(f > 0);
-  } else if (trainer_ && loss_name(trainer_->options().loss->spec()) == "poisson") {
+  } else if (trainer_ && trainer_->options().loss->link() == Link::log) {
     made.prediction = std::exp(f);
   }
   return made;
@@ -279,7 +282,7 @@ void StreamLearner::count(double y, const StreamPrediction& made, double weight)
 
 void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {
   // Plain steps leave no row behind: the model itself can be read, without a copy.
-  const bool up_to_date = !trainer_ || (options_.optimizer.transform == "plain" && options_.l2 == 0);
+  const bool up_to_date = !trainer_ || (options_.optimizer.has_plain_transform() && options_.l2 == 0);
   const std::unique_ptr<const Model<float>> copy = up_to_date ? nullptr : trainer_->snapshot();
   const Model<float>& model = up_to_date ? *model_ : *copy;
   Trace<float> trace(model);

@@ -106,6 +106,7 @@ class StreamLearner {
   const std::string& decision() const { return decision_; }
   std::string loss() const;  // its spec; empty as long as it is open
   bool classifies() const { return classifies_; }
+  bool squares_errors() const { return range_.stretches; }  // the loss is the squared one
   const Classes& classes() const { return classes_; }
   std::vector<double> class_labels() const;  // those that have been seen
   // The label of all examples, if it is one.

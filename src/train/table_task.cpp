@@ -1,6 +1,7 @@
 #include "train/table_task.hpp"
 
 #include "core/importance.hpp"
+#include "core/spec.hpp"
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -81,7 +82,7 @@ TableTask::TableTask(const Table& table, const TaskOptions& options)
   split_ = split_rows(table, options);
   if (weight_column_) check_weights(table, *weight_column_);
   target_ = fit_target(table, target_column_, split_.train, options.loss);
-  loss_ = !options.loss.empty() ? options.loss : default_loss(target_);
+  loss_ = !options.loss.empty() ? tidy_spec(options.loss) : default_loss(target_);
   fit_encoder();
   if (options.balanced) balance_classes();
   check_samples();

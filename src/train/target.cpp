@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/vector_loss.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -197,8 +198,10 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
     throw BadSample(fmt::format("the target {} is {} in every {}row: there is nothing to learn", in_quotes(about.name),
                                 in_quotes(value_name(about, in_training[0])), values.size() < 2 ? "" : "training "));
   }
-  const bool wants_two = loss.starts_with("logistic"), wants_several = loss == softmax_loss;
-  const bool wants_numbers = !loss.empty() && !wants_two && !wants_several;
+  const bool given = !loss.empty();
+  const Link link = given ? make_vector_loss(loss)->link() : Link::identity;
+  const bool wants_two = link == Link::logit, wants_several = link == Link::softmax;
+  const bool wants_numbers = given && !wants_two && !wants_several;
   Target target{.name = about.name, .classes = {}, .text = about.kind == ColumnKind::text};
   if (target.text && wants_numbers) refuse_texts(table, column, fmt::format("; the loss {} needs them", loss));
   if (wants_two && values.size() > 2) {
@@ -223,7 +226,7 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
     set_several_classes(target, table, column, training_rows);
     return target;
   }
-  target.logarithm = loss.starts_with("poisson");
+  target.logarithm = link == Link::log;
   if (!target.logarithm) fit_scale(target, table, column, training_rows);
   return target;
 }

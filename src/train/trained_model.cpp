@@ -3,7 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "train/learning_task.hpp"
+#include "ignd/vector_loss.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,7 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
     TrainedModel loaded{.target = Target::load(checkpoint),
                         .loss = checkpoint.text("table.loss"),
                         .model = make_model<float>(checkpoint.text("table.model"))};
-    check_loss(loaded.loss);
-    if (loaded.target.is_multiclass() != (loaded.loss == softmax_loss)) {
+    if (loaded.target.is_multiclass() != (make_vector_loss(loaded.loss)->link() == Link::softmax)) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
     if (loaded.model->outputs() != loaded.target.outputs()) {
