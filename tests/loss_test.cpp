@@ -562,5 +562,109 @@ TEST(UserLoss, HasTheDefaultsOfTheInterface) {
   EXPECT_THROW(loss.check_target(nan), BadSample);
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Losses that Gauss-Newton steps do not minimise
+
+// A loss made of another one.
+class Made final : public Loss {
+ public:
+  explicit Made(std::function<LossAt(double y, double f)> at, double floor = 0) : at_(std::move(at)), floor_(floor) {}
+  LossAt at(double y, double f) const override { return at_(y, f); }
+  double curvature_floor() const override { return floor_; }
+  std::string spec() const override { return "made"; }
+
+ private:
+  std::function<LossAt(double y, double f)> at_;
+  double floor_;
+};
+
+std::string advice_for(const Loss& loss, const char* rule = "gauss-newton") {
+  return loss_advice(loss, *make_step_rule(rule));
+}
+
+TEST(LossAdvice, FindsNoFaultWithTheLibrarysOwn) {
+  for (const auto& loss : losses()) {
+    for (const char* rule : {"gauss-newton", "gauss-newton:eps_c=0", "gauss-newton:eps_c=0,eps_lm=0",
+                             "gauss-newton:eps_c=0.1,eps_lm=2", "gradient", "polyak", "normalized"}) {
+      EXPECT_EQ(advice_for(*loss, rule), "") << loss->spec() << " " << rule;
+    }
+  }
+  for (const std::string& name : vector_loss_names()) {
+    const auto loss = make_vector_loss(name);
+    EXPECT_EQ(loss_advice(*loss, *make_step_rule("gauss-newton"), loss->link() == Link::softmax ? 3 : 1), "") << name;
+  }
+  EXPECT_EQ(loss_advice(*make_vector_loss("squared"), *make_step_rule("gauss-newton"), 5), "");
+}
+
+// Whatever is in l_f and in l_ff for some targets alone: a side, a class, an exponential cost, a deviance.
+TEST(LossAdvice, FindsFactorsThatCancel) {
+  const auto expectile = [](double tau) {
+    return Made([tau](double y, double f) {
+      const double w = y > f ? tau : 1 - tau;
+      return LossAt{w * (f - y) * (f - y) / 2, w * (f - y), w};
+    });
+  };
+  for (const double tau : {0.02, 0.1, 0.4, 0.6, 0.9, 0.98}) EXPECT_NE(advice_for(expectile(tau)), "") << tau;
+  EXPECT_EQ(advice_for(expectile(0.5)), "");
+  EXPECT_EQ(advice_for(expectile(0.9), "gradient"), "");
+  // A large eps_c outweighs the weights: the steps are then those of the gradient.
+  EXPECT_EQ(advice_for(expectile(0.9), "gauss-newton:eps_c=100"), "");
+
+  const auto logistic = make_loss("logistic");
+  const Made dear_positives([&](double y, double f) {
+    const double w = y == 1 ? 5 : 1;
+    const LossAt at = logistic->at(y, f);
+    return y == 0 || y == 1 ? LossAt{w * at.value, w * at.d1, w * at.d2} : throw BadSample("0 or 1");
+  });
+  class TwoClasses final : public Loss {
+   public:
+    explicit TwoClasses(const Loss& loss) : loss_(loss) {}
+    LossAt at(double y, double f) const override { return loss_.at(y, f); }
+    void check_target(double y) const override { make_loss("logistic")->check_target(y); }
+    std::string spec() const override { return "dear positives"; }
+
+   private:
+    const Loss& loss_;
+  };
+  EXPECT_NE(advice_for(TwoClasses(dear_positives)), "");
+  EXPECT_EQ(advice_for(dear_positives), "");  // it cannot be asked: its at() throws
+
+  EXPECT_NE(advice_for(Made([](double y, double f) {
+              const double e = f - y;
+              return LossAt{std::exp(e) - e - 1, std::exp(e) - 1, std::exp(e)};
+            })),
+            "");  // LINEX
+  EXPECT_EQ(advice_for(Made([](double y, double f) {
+              const double w = y > f ? 0.9 : 0.1;
+              return LossAt{w * (f - y) * (f - y) / 2, w * (f - y), 0.9};
+            })),
+            "");  // an expectile with a bound on its curvature
+  EXPECT_EQ(advice_for(Made([](double y, double f) { return LossAt{y * f, nan, 1}; })), "");
+}
+
+TEST(LossAdvice, FindsThemInTheFirstOfSeveralOutputs) {
+  class Expectiles final : public VectorLoss {
+   public:
+    std::size_t targets(std::size_t outputs) const override { return outputs; }
+    double at(std::span<const double> y, std::span<const double> f, std::span<double> d1,
+              std::span<double> d2) const override {
+      double value = 0;
+      for (std::size_t c = 0; c < f.size(); ++c) {
+        const double w = y[c] > f[c] ? 0.9 : 0.1;
+        d1[c] = w * (f[c] - y[c]);
+        if (!d2.empty()) d2[c * f.size() + c] = w;
+        value += d1[c] * (f[c] - y[c]) / 2;
+      }
+      return value;
+    }
+    void check_target(std::span<const double> /*y*/, std::size_t /*outputs*/) const override {}
+    std::string spec() const override { return "expectiles"; }
+  };
+  for (const std::size_t outputs : {1U, 3U}) {
+    EXPECT_NE(loss_advice(Expectiles(), *make_step_rule("gauss-newton"), outputs), "") << outputs;
+    EXPECT_EQ(loss_advice(Expectiles(), *make_step_rule("gradient"), outputs), "") << outputs;
+  }
+}
+
 }  // namespace
 }  // namespace ignd::testing

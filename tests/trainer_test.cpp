@@ -334,20 +334,31 @@ TEST(Averaging, RemovesTheNoiseOfAConstantRate) {
   EXPECT_GT(distance(model.parameters()), 0.1);
 }
 
+// A squared error with weight tau for targets above the prediction and 1 - tau below.
+class Expectile final : public Loss {
+ public:
+  enum class Curvature { true_one, bound };
+  Expectile(double tau, Curvature curvature) : tau_(tau), curvature_(curvature) {}
+  LossAt at(double y, double f) const override {
+    const double weight = y > f ? tau_ : 1 - tau_;
+    const double bound = std::max(tau_, 1 - tau_);
+    return {weight * (f - y) * (f - y) / 2, weight * (f - y), curvature_ == Curvature::bound ? bound : weight};
+  }
+  std::string spec() const override { return "expectile"; }
+
+ private:
+  double tau_;
+  Curvature curvature_;
+};
+
+// Gauss-Newton divides by the curvature: if that is the side's weight it finds the mean, where gradient steps, and
+// steps with a bound on the curvature, find the expectile.
 TEST(Limits, CurvatureThatDependsOnTheTargetCancelsInTheStep) {
-  // The expectile is a squared error with weight .9 above the prediction and .1 below. Gauss-Newton divides by the
-  // curvature, which is that same weight, and so finds the mean; gradient steps find the expectile.
-  class Expectile final : public Loss {
-   public:
-    LossAt at(double y, double f) const override {
-      const double weight = y > f ? 0.9 : 0.1;
-      return {weight * (f - y) * (f - y) / 2, weight * (f - y), weight};
-    }
-    std::string spec() const override { return "expectile"; }
-  };
-  const auto settled = [](const char* rule) {
+  using Curvature = Expectile::Curvature;
+  const AdviceHandler before = set_advice_handler({});
+  const auto settled = [](const char* rule, Curvature curvature) {
     Linear<double> model(0);
-    Trainer<double> trainer(model, {.loss = std::make_shared<Expectile>(),
+    Trainer<double> trainer(model, {.loss = std::make_shared<Expectile>(0.9, curvature),
                                     .optimizer = {rule, "plain"},
                                     .schedule = Schedule::robbins_monro(1, 10)});
     Stream stream(47, "limits");
@@ -355,8 +366,39 @@ TEST(Limits, CurvatureThatDependsOnTheTargetCancelsInTheStep) {
     return model.parameters()[0];
   };
   // 20,000 samples of N(0, 1) fix either number to about .01; the expectile of N(0, 1) is .862.
-  EXPECT_NEAR(settled("gauss-newton"), 0, 0.05);
-  EXPECT_NEAR(settled("gradient"), 0.862, 0.05);
+  EXPECT_NEAR(settled("gauss-newton", Curvature::true_one), 0, 0.05);
+  EXPECT_NEAR(settled("gradient", Curvature::true_one), 0.862, 0.05);
+  EXPECT_NEAR(settled("gauss-newton", Curvature::bound), 0.862, 0.05);
+  set_advice_handler(before);
+}
+
+// Where weights cancel, a trainer says so when it is made: once for all trainers, by whatever handler there is.
+TEST(LossAdvice, IsGivenOnceWhereWeightsCancel) {
+  using Curvature = Expectile::Curvature;
+  std::vector<std::string> heard;
+  const AdviceHandler before = set_advice_handler([&](const std::string& advice) { heard.push_back(advice); });
+  const auto make = [](double tau, Curvature curvature, const char* rule) {
+    Linear<double> model(1);
+    const auto loss = std::make_shared<Expectile>(tau, curvature);
+    const Trainer<double> trainer(model, {.loss = loss, .optimizer = {rule, "plain"}});
+    for (const BatchOptions& batch : {BatchOptions{.size = 4}, BatchOptions{.size = 4, .mode = BatchMode::exact}}) {
+      if (batch.mode == BatchMode::exact && !make_step_rule(rule)->damping()) continue;
+      const BatchTrainer<double> batches(model,
+                                         {.loss = as_vector_loss(loss), .optimizer = {rule, "plain"}, .batch = batch});
+    }
+  };
+  make(0.8, Curvature::bound, "gauss-newton");
+  make(0.8, Curvature::true_one, "gradient");
+  make(0.8, Curvature::true_one, "normalized");
+  make(0.5, Curvature::true_one, "gauss-newton");
+  EXPECT_EQ(heard, std::vector<std::string>());
+  for (int again = 0; again < 3; ++again) make(0.8, Curvature::true_one, "gauss-newton");
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_NE(heard[0].find("'expectile'"), std::string::npos) << heard[0];
+  EXPECT_NE(heard[0].find("'gradient'"), std::string::npos) << heard[0];
+  set_advice_handler([](const std::string& advice) { throw InvalidArgument(advice); });
+  EXPECT_THROW(make(0.7, Curvature::true_one, "gauss-newton"), InvalidArgument);
+  set_advice_handler(before);
 }
 
 TEST(Limits, PoissonSettlesOnTheMean) {

@@ -8,6 +8,7 @@
 #include "ignd/initial_weights.hpp"  // IWYU pragma: export
 #include "ignd/linear.hpp"           // IWYU pragma: export
 #include "ignd/loss.hpp"             // IWYU pragma: export
+#include "ignd/loss_check.hpp"       // IWYU pragma: export
 #include "ignd/mlp.hpp"              // IWYU pragma: export
 #include "ignd/model.hpp"            // IWYU pragma: export
 #include "ignd/network.hpp"          // IWYU pragma: export

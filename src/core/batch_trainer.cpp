@@ -10,6 +10,7 @@
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/loss_check.hpp"
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
@@ -160,6 +161,9 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
   if (transform != nullptr) std::ranges::move(Updater<T>::faults(update), std::back_inserter(found));
   if (!found.empty()) throw InvalidArgument(list_faults(found));
 
+  // An exact step of several samples rests where their gradients cancel, whatever l_ff is.
+  const bool cancels = options_.batch.mode == BatchMode::average || options_.batch.size == 1;
+  if (cancels) give_advice(loss_advice(*options_.loss, *rule_, model.outputs()));
   try {
     room_ = std::make_unique<Room>(model, options_.batch, targets, systems());
     sensitivities();  // which take their memory when they are first asked for

@@ -18,4 +18,7 @@ auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make
   }
 }
 
+// Passes advice on to the handler (ignd/loss_check.hpp), each text once; nothing if it is empty.
+void give_advice(const std::string& advice);
+
 }  // namespace ignd

@@ -8,6 +8,7 @@
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/loss_check.hpp"
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
@@ -113,6 +114,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   }
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
 
+  give_advice(loss_advice(*options_.loss, *rule_));
   uses_minimum_ = rule_->uses_minimum();
   curvature_floor_ = options_.loss->curvature_floor();
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace ignd {
+
+class Loss;
+class StepRule;
+class VectorLoss;
+
+// Looks for a loss that the Gauss-Newton rule would not minimise. Its steps divide by l_ff: a factor that is in l_f and
+// in l_ff for one side of the target, or for some targets, cancels (docs/math.md, "What it settles on"). For pairs of
+// targets in equal shares it compares the output where the steps come to rest with the one that the loss asks for.
+//
+// Returns one line that says what it found and what to do; empty for a loss without this fault, for a rule that is not
+// Gauss-Newton, and where the loss cannot be asked (it throws, or is not finite). None of the library's own losses has
+// the fault. Of a loss of several outputs, the first is looked at.
+std::string loss_advice(const Loss& loss, const StepRule& rule);
+std::string loss_advice(const VectorLoss& loss, const StepRule& rule, std::size_t outputs = 1);
+
+// Where such advice goes. A trainer asks for it when it is made, and passes each text on once in a process. Until this
+// is called, it is written to the standard error: a user who does not know of the fault would not ask. An empty handler
+// silences it; one that throws ends the construction of the trainer. Returns the handler before.
+using AdviceHandler = std::function<void(const std::string& advice)>;
+AdviceHandler set_advice_handler(AdviceHandler handler);
+
+}  // namespace ignd
