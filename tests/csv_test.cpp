@@ -170,7 +170,44 @@ TEST(GuessHeader, NamesAreNotNumbers) {
       {"\n\na,b\n", true},  {"\"1\",\"2\"\n", false},       {" 7 , x\n", false},   {"1st,2nd\n1,2\n", true},
       {"a,nan\n", false},   {"year,2019\n2000,1\n", false},
   };
-  for (const auto& [text, header] : cases) EXPECT_EQ(guess_header(text, ','), header) << text;
+  for (const auto& [text, header] : cases) {
+    EXPECT_EQ(guess_header(text, ',').header, header) << text;
+  }
+}
+
+TEST(GuessHeader, WhereAllFieldsAreTextsTheFirstRowIsDataIfItOccursAgain) {
+  struct Case {
+    std::string text;
+    bool header, sure;
+    std::vector<std::string> asked_for = {};
+  };
+  const std::string movies = "great film,pos\nbad film,neg\ndull,neg\nfine,pos\n";
+  const std::vector<Case> cases{
+      {movies, false, false},
+      {"text,mood\n" + movies, true, false},
+      {"text,mood\n" + movies, true, false, {"mood"}},
+      {"text,mood\n" + movies, false, false, {"c2"}},
+      {"text,c2\n" + movies, true, false, {"c2"}},
+      {"text,mood\n" + movies, true, false, {"mod"}},  // a slip, which a later message is about
+      {"film,mood\nfilm,neg\nplay,pos\n", false, false},
+      {"film,mood\nfilm,neg\nplay,pos\n", true, false, {"mood", "film"}},
+      {"a,a\nb,c\nd,e\n", false, false},
+      {"e,x,s\np,x,y\ne,b,s\n", false, false},
+      {"name,size\nx,\ny,12\n", true, true},          // a text above a number
+      {"x,,red\ny,3,blue\nz,4,red\n", false, false},  // nothing above numbers says nothing
+      {"id,,colour\nx,3,blue\nz,4,red\n", true, false},
+      {"town,2019,2020\nKiel,1,2\n", false, true},
+      {"town,2019,2020\nKiel,1,2\n", true, true, {"2020"}},
+      {"a,b\n", true, true},
+  };
+  for (const auto& [text, header, sure, asked_for] : cases) {
+    const HeaderGuess guess = guess_header(text, ',', asked_for);
+    EXPECT_EQ(guess.header, header) << text;
+    EXPECT_EQ(guess.note.empty(), sure) << text << guess.note;
+  }
+  EXPECT_EQ(guess_header(movies, ',').note,
+            "all fields are texts: the first row is taken for data, because 'pos' occurs again below it; --header yes "
+            "changes that");
 }
 
 TEST(Field, MissingIsOneOfAFewWords) {

@@ -169,6 +169,28 @@ TEST(SeveralClasses, AreNumbersInTheirOrderWhereTheLossAsks) {
   EXPECT_FALSE(fit(values).is_class()) << "numbers are numbers unless somebody asks";
 }
 
+TEST(Target, SaysWhyItIsANumberOrAClassWhereItCouldBeEither) {
+  EXPECT_EQ(fit(repeated({"0", "1"}, 3)).choice,
+            "classification, because there are two different numbers; --loss squared learns a number");
+  EXPECT_EQ(fit(repeated({"3", "4", "5"}, 3)).choice,
+            "regression, because numbers are not taken for classes, though there are only 3 whole ones; --loss softmax "
+            "learns classes, --loss poisson counts");
+  EXPECT_TRUE(fit(repeated({"-1", "0", "1"}, 3)).choice.ends_with("--loss softmax learns classes"));
+  // Every option that is named does what it says.
+  EXPECT_FALSE(fit(repeated({"0", "1"}, 3), "squared").is_class());
+  EXPECT_EQ(fit(repeated({"3", "4", "5"}, 3), "softmax").classes, (Names{"3", "4", "5"}));
+  EXPECT_TRUE(fit(repeated({"3", "4", "5"}, 3), "poisson").logarithm);
+  for (const Names& clear : {Names{"a", "b"}, {"a", "b", "c"}, {"1", "2", "2.5"}}) {
+    EXPECT_EQ(fit(repeated(clear, 3)).choice, "");
+  }
+  EXPECT_EQ(fit({"1", "2", "3"}).choice, "") << "each its own";
+  Names many;
+  for (int i = 0; i <= 20; ++i) many.push_back(std::to_string(i));
+  EXPECT_EQ(fit(repeated(many, 3)).choice, "");
+  for (const char* loss : {"squared", "poisson", "softmax"})
+    EXPECT_EQ(fit(repeated({"3", "4", "5"}, 3), loss).choice, "");
+}
+
 TEST(SeveralClasses, HaveTheNumberOfTheirPlaceWhateverTheOrderOfTheRows) {
   Stream stream(1, "classes");
   for (const std::size_t count : {3U, 4U, 50U, 1000U}) {

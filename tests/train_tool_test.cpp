@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -251,6 +252,59 @@ TEST_F(TrainTool, SaysWhatItDoes) {
   for (const char* part : {"mlp:widths=", "finished", "target y", "city", "deviation"}) {
     EXPECT_TRUE(contains(inspected.out, part)) << part << " is not in " << inspected.out;
   }
+}
+
+TEST_F(TrainTool, KeepsTheFirstRowOfAFileOfTexts) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += i % 3 == 0 ? "e,x,s\n" : i % 3 == 1 ? "p,x,y\n" : "p,b,s\n";
+  const std::string named = write("named.csv", "class,cap,odor\n" + rows);
+  const std::string bare = write("bare.csv", rows);
+  for (const auto& [file, target, header] : {std::tuple{named, "class", true}, {bare, "c1", false}}) {
+    const Words command = Words{"train", file, "--target", target, "--save", model_} + quick;
+    const json data = events(run_tool(command + Words{"--json"}).out).front();
+    EXPECT_EQ(data["rows"], 60);
+    EXPECT_EQ(data["header"], header);
+    const std::string note =
+        header
+            ? "all fields are texts: the first row is taken for names, because it has 'class'; --header no changes that"
+            : "all fields are texts: the first row is taken for data, because the column c1 is asked for; --header yes "
+              "changes that";
+    EXPECT_EQ(data["header_note"], note);
+    EXPECT_TRUE(contains(run_tool(command).out, note));
+    EXPECT_EQ(std::ranges::count(run_tool({"predict", model_, file}).out, '\n'), 61);
+    const std::string stream = run_tool({"train", "--stream", file, "--target", target, "--save", model_}).out;
+    EXPECT_TRUE(contains(stream, note)) << stream;
+    EXPECT_TRUE(contains(stream, "60 examples")) << stream;
+  }
+  expect_refusal({"train", bare, "--target", "class"}, 2, "'e' occurs again below it; --header yes changes that");
+  EXPECT_EQ(events(run_tool(train("y", {"--json"})).out).front()["header"], true);
+}
+
+TEST_F(TrainTool, SaysWhetherWholeNumbersAreClasses) {
+  std::string rows = "x,grade,bit\n";
+  for (int i = 0; i < 60; ++i) rows += fmt::format("{},{},{}\n", 0.1 * i, 1 + i % 4, i % 2);
+  const std::string file = write("grades.csv", rows);
+  const auto command = [&](const char* target) {
+    return Words{"train", file, "--target", target, "--save", model_} + quick;
+  };
+  const json grades = events(run_tool(command("grade") + Words{"--json"}).out).front();
+  EXPECT_EQ(grades["task"], "regression");
+  EXPECT_TRUE(contains(grades["choice"], "though there are only 4 whole ones; --loss softmax learns classes"));
+  EXPECT_TRUE(contains(run_tool(command("grade")).out, std::string(grades["choice"])));
+  const json bits = events(run_tool(command("bit") + Words{"--json"}).out).front();
+  EXPECT_EQ(bits["task"], "classification");
+  EXPECT_TRUE(contains(bits["choice"], "two different numbers; --loss squared"));
+  for (const auto& [target, loss, task] : {std::tuple{"grade", "softmax", "classification"},
+                                           {"grade", "poisson", "regression"},
+                                           {"grade", "squared", "regression"},
+                                           {"bit", "squared", "regression"},
+                                           {"bit", "logistic", "classification"}}) {
+    const std::vector<json> lines = events(run_tool(command(target) + Words{"--json", "--loss", loss}).out);
+    EXPECT_EQ(lines.front()["task"], task);
+    EXPECT_FALSE(lines.front().contains("choice"));
+    EXPECT_EQ(lines.back()["event"], "result") << target << " " << loss;
+  }
+  expect_refusal(command("grade") + Words{"--loss", "logistic"}, 2, "has more: 1, 2, 3; give the softmax loss");
 }
 
 TEST_F(TrainTool, GivesTheSameModelWhateverItPrints) {

@@ -24,7 +24,7 @@ class ClassData final : public TrainingData {
   std::string samples() const override { return parts_.samples; }
   void print_warnings() const override;
   std::uint64_t size() const override { return parts_.task->size(); }
-  std::vector<std::string> details() const override { return {parts_.detail}; }
+  std::vector<std::string> details() const override { return parts_.details; }
   std::string inputs() const override { return parts_.shape.text(); }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override;

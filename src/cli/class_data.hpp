@@ -15,7 +15,7 @@ struct ClassDataParts {
   std::string samples;   // "images"
   std::string size_key;  // of `size` among the events: "pixels"
   std::uint64_t size_value = 0;
-  std::string detail;                // what is read of a sample
+  std::vector<std::string> details;  // what is read of a sample, and how
   std::vector<SkippedFile> skipped;  // by name
 };
 

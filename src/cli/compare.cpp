@@ -152,6 +152,9 @@ std::string plan_text(const CompareOptions& options, OptimizerStudy study, const
   if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
   print_error("{}: {} rows; about {} with {} runs at a time\n", options.training.data.path,
               with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);
+  for (const std::string& note : {table->table().header_note(), table->target().choice}) {
+    if (!note.empty()) print_error("{}: {}\n", options.training.data.path, note);
+  }
   return experiment_text(study, *table);
 }
 

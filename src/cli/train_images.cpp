@@ -30,7 +30,7 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
                        .samples = "images",
                        .size_key = "pixels",
                        .size_value = size,
-                       .detail = fmt::format("made {} x {} pixels, in red, green and blue", size, size),
+                       .details = {fmt::format("made {} x {} pixels, in red, green and blue", size, size)},
                        .skipped = images->skipped()};
   return make_class_data(std::move(parts));
 }

@@ -146,6 +146,7 @@ class StreamPass {
     input_.format = reader_->format();
     check_fits(options_.data, input_);
     refuse_columns_of_others();
+    if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
     if (!before_) input_.features = reader_->features();
     input_.text_target = reader_->has_text_target();
     if (input_.text_target) learner_.set_label_names([this](double label) { return label_name(label); });

@@ -15,9 +15,15 @@
 namespace ignd::cli {
 namespace {
 
+Table read_table(const TrainOptions& options) {
+  DataFile data = options.data;
+  data.columns = options.task.columns();
+  return data.read();
+}
+
 class TableData final : public TrainingData {
  public:
-  explicit TableData(const TrainOptions& options) : table_(options.data.read()), task_(table_, options.task) {}
+  explicit TableData(const TrainOptions& options) : table_(read_table(options)), task_(table_, options.task) {}
 
   const LearningTask& task() const override { return task_; }
   std::string samples() const override { return "rows"; }
@@ -25,10 +31,7 @@ class TableData final : public TrainingData {
   std::uint64_t size() const override { return table_.size(); }
   std::vector<std::string> details() const override;
   std::string inputs() const override { return fmt::format("{} features", task_.encoder().features()); }
-  void describe(JsonLine& line) const override {
-    line.set("features", std::uint64_t{task_.encoder().features()});
-    set_dropped(line, task_.encoder().columns());
-  }
+  void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override { return fit_baselines(task_); }
   RaceSize race_size() const override { return {.samples = 20'000}; }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
@@ -56,6 +59,7 @@ std::vector<std::string> TableData::details() const {
   constexpr std::size_t most_shown = 30;
   const auto& columns = task_.encoder().columns();
   std::vector<std::string> lines;
+  if (!table_.header_note().empty()) lines.push_back(table_.header_note());
   std::size_t hidden = 0;
   for (const ColumnCode& code : columns) {
     const bool remarkable = code.form == ColumnCode::Form::dropped;
@@ -67,6 +71,13 @@ std::vector<std::string> TableData::details() const {
   }
   if (hidden > 0) lines.push_back(fmt::format("and {} more columns", hidden));
   return lines;
+}
+
+void TableData::describe(JsonLine& line) const {
+  line.set("features", std::uint64_t{task_.encoder().features()});
+  set_dropped(line, task_.encoder().columns());
+  if (table_.dialect().header) line.set("header", *table_.dialect().header);
+  if (!table_.header_note().empty()) line.set("header_note", table_.header_note());
 }
 
 void complete(TrainOptions& options) {

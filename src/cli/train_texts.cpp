@@ -44,8 +44,9 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
                        .samples = "texts",
                        .size_key = "tokens",
                        .size_value = options.length,
-                       .detail = fmt::format("the last {} tokens of each", options.length),
+                       .details = {fmt::format("the last {} tokens of each", options.length)},
                        .skipped = texts->skipped()};
+  if (!texts->header_note().empty()) parts.details.push_back(texts->header_note());
   return make_class_data(std::move(parts));
 }
 

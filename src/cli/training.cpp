@@ -77,14 +77,17 @@ class Training {
           .set("validation", std::uint64_t{split.validation.size()})
           .set("test", std::uint64_t{split.test.size()})
           .set("target", task_.target().name)
-          .set("loss", task_.loss())
-          .print();
+          .set("task", task_.target().is_class() ? "classification" : "regression")
+          .set("loss", task_.loss());
+      if (!task_.target().choice.empty()) line.set("choice", task_.target().choice);
+      line.print();
     }
     if (!talks_) return;
     print("{}: {} {}: {} to train on, {} to validate, {} to test\n", options_.data.path, with_commas(data_.size()),
           data_.samples(), with_commas(split.train.size()), with_commas(split.validation.size()),
           with_commas(split.test.size()));
     print("target {}: {}\n", task_.target().name, describe(task_.target()));
+    if (!task_.target().choice.empty()) print("  {}\n", task_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
     const std::string batch = options_.run.batch ? "; batch " + describe(*options_.run.batch) : "";
     print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.run.model, data_.inputs(), task_.loss(),

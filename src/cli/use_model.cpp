@@ -28,7 +28,9 @@ namespace {
 Table read(const DataFile& data, const TableModel& model) {
   std::vector<std::string> texts = model.encoder.text_columns();
   if (model.target.text) texts.push_back(model.target.name);
-  return data.read(texts);
+  DataFile with_columns = data;
+  for (const ColumnCode& code : model.encoder.columns()) with_columns.columns.push_back(code.name);
+  return with_columns.read(texts);
 }
 
 // Runs `use` on the data; what it finds wrong is wrong with the file.

@@ -1,22 +1,27 @@
 #include "data/csv.hpp"
 
+#include "core/text.hpp"
 #include "data/number.hpp"
 
 #include <algorithm>
 #include <array>
+#include <set>
+
+#include <fmt/format.h>
 
 namespace ignd {
 namespace {
 
-constexpr std::size_t guess_rows = 50;
+constexpr std::size_t delimiter_rows = 50;
+constexpr std::size_t header_rows = 1000;
 
 // The first rows of a text that may have been cut off in the middle of one.
-std::vector<std::vector<std::string>> first_rows(std::string_view beginning, char delimiter) {
+std::vector<std::vector<std::string>> first_rows(std::string_view beginning, char delimiter, std::size_t most) {
   std::vector<std::vector<std::string>> rows;
   CsvRow row(delimiter);
   const char* at = beginning.data();
   const char* end = at + beginning.size();
-  while (at < end && rows.size() < guess_rows) {
+  while (at < end && rows.size() < most) {
     const char* next = row.split(at, end, rows.empty());
     if (next == nullptr) break;
     at = next;
@@ -75,7 +80,7 @@ char guess_delimiter(std::string_view beginning) {
   bool best_is_even = false;
   std::size_t most = 1;
   for (const char delimiter : std::array{',', '\t', ';', '|'}) {
-    const auto rows = first_rows(beginning, delimiter);
+    const auto rows = first_rows(beginning, delimiter, delimiter_rows);
     if (rows.empty()) continue;
     const std::size_t width = rows.front().size();
     const bool even = std::ranges::all_of(rows, [&](const auto& row) { return row.size() == width; });
@@ -89,12 +94,45 @@ char guess_delimiter(std::string_view beginning) {
   return best;
 }
 
-bool guess_header(std::string_view beginning, char delimiter) {
-  const auto rows = first_rows(beginning, delimiter);
-  if (rows.empty()) return false;
+HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<const std::string> asked_for) {
+  const auto rows = first_rows(beginning, delimiter, header_rows);
+  if (rows.empty()) return {.header = false};
+  const std::vector<std::string>& first = rows.front();
+  const auto stands_there = [&](const std::string& name) {
+    return std::ranges::any_of(first, [&](const std::string& field) { return trimmed(field) == name; });
+  };
+  const bool has_all = !asked_for.empty() && std::ranges::all_of(asked_for, stands_there);
   double value = 0;
-  return std::ranges::none_of(rows.front(), [&](const std::string& field) { return is_number(field, value); });
+  const auto numeric = [&](const std::string& field) { return is_number(field, value); };
+  if (std::ranges::any_of(first, numeric)) return {.header = has_all};
+  if (rows.size() == 1) return {.header = true};
+  std::set<std::string_view> seen;
+  std::string why;
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    if (is_missing(first[c])) continue;
+    const std::string_view name = trimmed(first[c]);
+    if (!seen.insert(name).second && why.empty()) why = fmt::format("{} stands in it twice", in_quotes(name));
+    for (std::size_t row = 1; row < rows.size(); ++row) {
+      if (c >= rows[row].size()) continue;
+      if (numeric(rows[row][c])) return {.header = true};  // a text above numbers
+      if (why.empty() && trimmed(rows[row][c]) == name) why = fmt::format("{} occurs again below it", in_quotes(name));
+    }
+  }
+  if (has_all) why.clear();
+  for (std::size_t c = 0; c < first.size() && !has_all; ++c) {
+    const std::string place = column_name(c);
+    if (std::ranges::find(asked_for, place) != asked_for.end()) why = fmt::format("the column {} is asked for", place);
+  }
+  const bool header = why.empty();
+  if (header)
+    why = has_all ? fmt::format("it has {}", in_quotes(asked_for.front())) : "none of its fields occurs again";
+  return {
+      .header = header,
+      .note = fmt::format("all fields are texts: the first row is taken for {}, because {}; --header {} changes that",
+                          header ? "names" : "data", why, header ? "no" : "yes")};
 }
+
+std::string column_name(std::size_t column) { return fmt::format("c{}", column + 1); }
 
 std::string_view trimmed(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };

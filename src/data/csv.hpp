@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@ namespace ignd {
 struct CsvDialect {
   std::optional<char> delimiter;
   std::optional<bool> header;
+  std::vector<std::string> asked_for = {};  // columns that must be there, which helps to guess the header
 };
 
 // One row of a text, split at its delimiters. Fields in double quotes may hold delimiters, line ends and doubled
@@ -46,9 +48,20 @@ class CsvRow {
 // as possible. If none does, the one that cuts the first row most often; comma if there is none.
 char guess_delimiter(std::string_view beginning);
 
-// Whether the first row holds names, which it does if none of its fields is a number. The beginning may end in the
-// middle of a row, but not of the first.
-bool guess_header(std::string_view beginning, char delimiter);
+struct HeaderGuess {
+  bool header = false;
+  // Where it could be otherwise: what was decided and why, and the option that changes it.
+  std::string note = {};
+};
+
+// Whether the first row holds names. It does if all of the columns that are asked for are there, or if one of its
+// fields is a text above numbers; it does not if one is a number. Where all fields are texts, it is taken for data if
+// c1, c2 or the like is asked for, if two of its fields are the same, or if one of them occurs again in its column. The
+// beginning may end in the middle of a row, but not of the first.
+HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<const std::string> asked_for = {});
+
+// Of a column without a name: c1, c2 and so on, counted from 0 here.
+std::string column_name(std::size_t column);
 
 // Without spaces, tabs and carriage returns at its ends.
 std::string_view trimmed(std::string_view text);

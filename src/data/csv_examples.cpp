@@ -37,16 +37,26 @@ void append_feature(std::uint64_t column, std::string_view field, ExampleBlock& 
   block.value.push_back(usable ? static_cast<float>(value) : 1);
 }
 
+CsvDialect with_columns(CsvDialect dialect, const CsvColumns& columns) {
+  if (columns.target) dialect.asked_for.push_back(*columns.target);
+  if (columns.weight) dialect.asked_for.push_back(*columns.weight);
+  if (columns.features) {
+    dialect.asked_for.insert(dialect.asked_for.end(), columns.features->begin(), columns.features->end());
+  }
+  return dialect;
+}
+
 }  // namespace
 
 CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect,
                                    const std::string& name) {
   TextWindow text(bytes_of(beginning, name));
-  CsvHead head = read_csv_head(text, dialect);
+  CsvHead head = read_csv_head(text, with_columns(dialect, columns));
   text.fill(beginning.size());
   delimiter_ = head.delimiter;
   first_line_ = head.line;
   names_ = std::move(head.names);
+  header_note_ = std::move(head.header_note);
   for (const std::string& column : names_) {
     if (column.find('\n') != std::string::npos) {
       throw FileError(fmt::format("{}: the name of column {} takes several lines; in a stream every row is one line",
@@ -56,14 +66,14 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
   }
   is_feature_.assign(names_.size(), !columns.features);
   for (const std::string& column : columns.features.value_or(std::vector<std::string>())) {
-    is_feature_[find_column(names_, column)] = true;
+    is_feature_[find_column(names_, column, header_note_)] = true;
   }
   if (columns.weight) {
-    weight_ = find_column(names_, *columns.weight);
+    weight_ = find_column(names_, *columns.weight, header_note_);
     is_feature_[*weight_] = false;
   }
   if (!columns.target) return;
-  target_ = find_column(names_, *columns.target);
+  target_ = find_column(names_, *columns.target, header_note_);
   is_feature_[*target_] = false;
   text_target_ = columns.text_target.value_or(false);
   if (text_target_ || !columns.text_target) look_at_targets(text.text(), columns.text_target.has_value());

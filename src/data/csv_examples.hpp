@@ -36,6 +36,7 @@ class CsvExampleParser final : public ExampleParser {
 
   bool has_text_target() const { return text_target_; }
   std::vector<std::string> features() const;  // the names of their columns
+  const std::string& header_note() const { return header_note_; }
 
   // The text of a target that is one, as far as it was read; otherwise the number.
   std::string target_name(double target) const;
@@ -47,6 +48,7 @@ class CsvExampleParser final : public ExampleParser {
 
   char delimiter_ = ',';
   std::uint64_t first_line_ = 1;  // below the header
+  std::string header_note_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> hashes_;  // of the names
   std::vector<bool> is_feature_;

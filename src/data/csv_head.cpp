@@ -63,7 +63,7 @@ void read_names(TextWindow& text, CsvHead& head) {
   std::set<std::string, std::less<>> seen;
   for (std::size_t i = 0; i < row.size(); ++i) {
     std::string name = head.header ? std::string(trimmed(row[i])) : "";
-    if (name.empty()) name = fmt::format("c{}", i + 1);
+    if (name.empty()) name = column_name(i);
     if (!seen.insert(name).second) {
       throw FileError(
           fmt::format("{}, line {}: two columns have the name {}", text.name(), head.line, in_quotes(name)));
@@ -84,12 +84,15 @@ CsvHead read_csv_head(TextWindow& text, const CsvDialect& dialect) {
   CsvHead head;
   skip_empty_lines(text, head.line);
   head.delimiter = dialect.delimiter ? *dialect.delimiter : guess_delimiter(text.text());
-  head.header = dialect.header ? *dialect.header : guess_header(text.text(), head.delimiter);
+  const HeaderGuess guess = dialect.header ? HeaderGuess{.header = *dialect.header}
+                                           : guess_header(text.text(), head.delimiter, dialect.asked_for);
+  head.header = guess.header;
+  head.header_note = guess.note;
   read_names(text, head);
   return head;
 }
 
-std::size_t find_column(std::span<const std::string> names, std::string_view column) {
+std::size_t find_column(std::span<const std::string> names, std::string_view column, std::string_view header_note) {
   const auto place = std::ranges::find(names, column);
   if (place != names.end()) return static_cast<std::size_t>(place - names.begin());
   const std::string near = suggestion(column, names);
@@ -98,8 +101,9 @@ std::size_t find_column(std::span<const std::string> names, std::string_view col
   if (near.empty() && names.size() <= most_listed) {
     for (const std::string& name : names) listed.push_back(printable(name));
   }
-  throw InvalidArgument(fmt::format("there is no column {}{}{}", in_quotes(column), near,
-                                    listed.empty() ? "" : "; there are " + join(listed, ", ")));
+  throw InvalidArgument(fmt::format("there is no column {}{}{}{}{}", in_quotes(column), near,
+                                    listed.empty() ? "" : "; there are " + join(listed, ", "),
+                                    header_note.empty() ? "" : "; ", header_note));
 }
 
 std::size_t more_bytes(std::size_t bytes, const TextWindow& text, std::uint64_t line) {

@@ -24,21 +24,21 @@ void check_row(const CsvRow& row, const TextWindow& text, const CsvHead& head) {
 
 }  // namespace
 
-void visit_csv(const std::string& path, const CsvDialect& dialect, const std::vector<std::string>& columns,
-               const CsvVisitor& visit) {
+std::string visit_csv(const std::string& path, const CsvDialect& dialect, const std::vector<std::string>& columns,
+                      const CsvVisitor& visit) {
   constexpr std::size_t block = std::size_t{1} << 18;
   TextWindow text(open_bytes(path));
   CsvHead head = read_csv_head(text, dialect);
   std::vector<std::size_t> places(columns.size());
   std::ranges::transform(columns, places.begin(),
-                         [&](const std::string& column) { return find_column(head.names, column); });
+                         [&](const std::string& column) { return find_column(head.names, column, head.header_note); });
   std::vector<std::string_view> fields(columns.size());
   CsvRow row(head.delimiter);
   for (std::uint64_t rows = 0;;) {
     const std::string_view rest = text.text();
     if (rest.empty() && text.ended()) {
       if (rows == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
-      return;
+      return head.header_note;
     }
     const char* next = row.split(rest.data(), rest.data() + rest.size(), text.ended());
     if (next == nullptr) {

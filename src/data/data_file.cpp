@@ -30,6 +30,7 @@ CsvDialect DataFile::dialect() const {
                     in_quotes(delimiter)));
   }
   if (!header.empty()) dialect.header = header == "yes";
+  dialect.asked_for = columns;
   return dialect;
 }
 

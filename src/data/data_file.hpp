@@ -13,6 +13,7 @@ struct DataFile {
   std::string format;
   std::string delimiter;
   std::string header;
+  std::vector<std::string> columns = {};  // that must be there
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument

@@ -57,6 +57,7 @@ class ExampleReader {
   std::string target_name(double target) const;
   bool has_text_target() const;
   std::vector<std::string> features() const;  // the columns, of comma-separated values
+  std::string header_note() const;            // that of a HeaderGuess
 
   // How many rows were skipped so far. All of them are counted once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }

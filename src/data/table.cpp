@@ -20,7 +20,7 @@ Table::Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect)
 std::size_t Table::find(std::string_view column) const {
   std::vector<std::string> names(columns_.size());
   std::ranges::transform(columns_, names.begin(), &Column::name);
-  return find_column(names, column);
+  return find_column(names, column, header_note_);
 }
 
 }  // namespace ignd

@@ -58,6 +58,7 @@ class Table {
   std::size_t size() const { return rows_.size(); }
   std::span<const double> operator[](std::size_t row) const { return rows_[row]; }
   const CsvDialect& dialect() const { return dialect_; }
+  const std::string& header_note() const { return header_note_; }  // that of a HeaderGuess
 
   // Throws InvalidArgument, and offers the nearest name there is.
   std::size_t find(std::string_view column) const;
@@ -71,6 +72,7 @@ class Table {
   std::vector<Column> columns_;
   RowStore rows_;
   CsvDialect dialect_;
+  std::string header_note_ = {};
 };
 
 }  // namespace ignd

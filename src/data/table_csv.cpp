@@ -151,7 +151,9 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
       for (std::size_t c = 0; c < columns.size(); ++c) columns[c].labels = loader.labels(c);
       RowStore rows = loader.rows();
       if (rows.size() == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
-      return {std::move(columns), std::move(rows), {head.delimiter, head.header}};
+      Table table(std::move(columns), std::move(rows), {head.delimiter, head.header});
+      table.header_note_ = head.header_note;
+      return table;
     }
     std::vector<std::string> changed;
     for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -157,15 +157,19 @@ TextSet read_text_table(const DataFile& data, const TextColumns& columns, const 
   std::vector<std::vector<std::uint32_t>> tokens;
   RowLabels labels(data, columns);
   TextEncoder encoder(tokenizer, most_tokens);
-  visit_csv(data.path, data.dialect(), wanted, [&](std::uint64_t row, std::span<const std::string_view> fields) {
-    tokens.push_back(encoder.encode(fields[0]));
-    if (fields.size() > 1) labels.add(row, fields[1]);
-  });
+  CsvDialect dialect = data.dialect();
+  dialect.asked_for = wanted;
+  std::string note =
+      visit_csv(data.path, dialect, wanted, [&](std::uint64_t row, std::span<const std::string_view> fields) {
+        tokens.push_back(encoder.encode(fields[0]));
+        if (fields.size() > 1) labels.add(row, fields[1]);
+      });
   labels.finish();
   TextSet set(labels.classes());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     set.add(std::to_string(i + 1), columns.target.empty() ? 0 : labels[i], FilePart::none, tokens[i]);
   }
+  set.set_header_note(std::move(note));
   return set;
 }
 

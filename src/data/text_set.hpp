@@ -35,6 +35,10 @@ class TextSet {
   // Files that are no texts, by name.
   const std::vector<SkippedFile>& skipped() const { return skipped_; }
 
+  // Of a table: that of a HeaderGuess.
+  const std::string& header_note() const { return header_note_; }
+  void set_header_note(std::string note) { header_note_ = std::move(note); }
+
   std::uint64_t checksum() const;  // of all texts
 
  private:
@@ -48,6 +52,7 @@ class TextSet {
   std::vector<Text> texts_;
   std::vector<std::uint32_t> tokens_;
   std::vector<SkippedFile> skipped_;
+  std::string header_note_;
 };
 
 // The texts of a folder or an archive with a folder for each class, in the order of their names; of each the last

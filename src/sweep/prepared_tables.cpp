@@ -33,7 +33,8 @@ DataFile located(DataFile data) {
 }
 
 std::shared_ptr<const Table> read(const TableStudy& study) {
-  const DataFile data = located(study.data);
+  DataFile data = located(study.data);
+  data.columns = study.task.columns();
   if (sha256_of_file(data.path) != study.checksum) {
     throw FileError(
         fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
@@ -86,8 +87,10 @@ std::shared_ptr<const Prepared> prepare(const std::shared_ptr<const Table>& tabl
 }
 
 // The file, and everything else that a prepared table depends on.
-std::string file_key(const DataFile& data, const std::string& checksum) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", data.path, checksum, data.format, data.delimiter, data.header);
+std::string file_key(const TableStudy& study) {
+  const DataFile& data = study.data;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", data.path, study.checksum, data.format, data.delimiter, data.header,
+                     join(study.task.columns(), "\n"));
 }
 
 std::string task_key(const TableStudy& study, std::uint64_t seed) {
@@ -119,7 +122,7 @@ class Cache {
 
  private:
   std::shared_ptr<const Table> table_of(const TableStudy& study) {
-    std::shared_ptr<const Table>& table = tables_[file_key(study.data, study.checksum)];
+    std::shared_ptr<const Table>& table = tables_[file_key(study)];
     if (!table) table = read(study);
     return table;
   }

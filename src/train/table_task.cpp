@@ -74,6 +74,14 @@ std::string default_loss(const Target& target) {
 
 }  // namespace
 
+std::vector<std::string> TaskOptions::columns() const {
+  std::vector<std::string> named{target};
+  for (const auto& column : {weight, split_by, split_time}) {
+    if (column) named.push_back(*column);
+  }
+  return named;
+}
+
 TableTask::TableTask(const Table& table, const TaskOptions& options)
     : table_(table),
       options_(options),

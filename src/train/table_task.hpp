@@ -23,6 +23,8 @@ struct TaskOptions {
   double validation = 0.1;
   double test = 0.1;
   std::uint64_t seed = 1;
+
+  std::vector<std::string> columns() const;  // that are named here
 };
 
 // A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -127,6 +128,22 @@ void set_several_classes(Target& target, const Table& table, std::size_t column,
   check_all_in_training(target, table, column, training_rows);
 }
 
+// A few whole numbers may be grades, counts or the numbers of classes: only the user knows.
+std::string choice_of_numbers(const Table& table, std::size_t column) {
+  constexpr std::size_t few = 20;
+  std::set<double> values;
+  for (std::size_t row = 0; row < table.size() && values.size() <= few; ++row) {
+    const double value = table[row][column];
+    if (value != std::floor(value)) return "";
+    values.insert(value);
+  }
+  if (values.size() > few || 2 * values.size() > table.size()) return "";
+  return fmt::format(
+      "regression, because numbers are not taken for classes, though there are only {} whole ones; --loss softmax "
+      "learns classes{}",
+      values.size(), *values.begin() >= 0 ? ", --loss poisson counts" : "");
+}
+
 // Classes that could not have been written are not believed: a number of a class would stand for another one.
 void load_several_classes(Target& target, const Checkpoint& checkpoint) {
   const std::uint64_t count = checkpoint.number("target.classes");
@@ -205,9 +222,10 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
   Target target{.name = about.name, .classes = {}, .text = about.kind == ColumnKind::text};
   if (target.text && wants_numbers) refuse_texts(table, column, fmt::format("; the loss {} needs them", loss));
   if (wants_two && values.size() > 2) {
-    throw InvalidArgument(fmt::format("the logistic loss needs a target of two values; {} has more: {}, {}, {}",
-                                      in_quotes(about.name), value_name(about, values[0]), value_name(about, values[1]),
-                                      value_name(about, values[2])));
+    throw InvalidArgument(
+        fmt::format("the logistic loss needs a target of two values; {} has more: {}, {}, {}; give the softmax loss",
+                    in_quotes(about.name), value_name(about, values[0]), value_name(about, values[1]),
+                    value_name(about, values[2])));
   }
   if (wants_several && values.size() == 2) {
     throw InvalidArgument(
@@ -217,6 +235,9 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
   }
   if (values.size() == 2 && !wants_numbers) {
     set_classes(target, about, values);
+    if (!target.text && loss.empty()) {
+      target.choice = "classification, because there are two different numbers; --loss squared learns a number";
+    }
     return target;
   }
   if (target.text && !wants_several && are_mostly_numbers(about.labels)) {
@@ -226,6 +247,7 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
     set_several_classes(target, table, column, training_rows);
     return target;
   }
+  if (loss.empty()) target.choice = choice_of_numbers(table, column);
   target.logarithm = link == Link::log;
   if (!target.logarithm) fit_scale(target, table, column, training_rows);
   return target;

@@ -26,6 +26,8 @@ struct Target {
   bool logarithm = false;
   double mean = 0;
   double deviation = 1;
+  // Where the column could be learned in another way: why not, and the option that asks for it. It is not saved.
+  std::string choice = {};
 
   bool is_class() const { return !classes.empty(); }
   bool is_multiclass() const { return classes.size() > 2; }
