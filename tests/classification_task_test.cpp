@@ -1,14 +1,18 @@
 #include "sweep/classification_task.hpp"
 
 #include "environment.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "scratch_folder.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -79,9 +83,54 @@ TEST_F(Photographs, ARunHasACurveAndScores) {
   EXPECT_EQ(result.status, RunStatus::finished);
   ASSERT_EQ(result.x.size(), 7U);
   for (std::size_t k = 0; k < 7; ++k) EXPECT_NEAR(result.x[k], static_cast<double>(k) / 3, 1e-9);
-  EXPECT_EQ(result.y.back(), result.validation);
+  EXPECT_EQ(result.validation_y.size(), 7U);
+  EXPECT_EQ(result.validation_y.back(), result.validation);
+  EXPECT_EQ(result.y.back(), result.score) << "the curve that stands beside the table is that of the test samples";
   EXPECT_TRUE(result.score && *result.score >= 0 && *result.score <= 1);
+  for (const double accuracy : result.y) EXPECT_NEAR(accuracy * 50, std::round(accuracy * 50), 1e-9) << "of 50";
+  for (const double accuracy : result.validation_y) EXPECT_NEAR(accuracy * 60, std::round(accuracy * 60), 1e-9);
   EXPECT_EQ(result, classification_task().run(config_with(small_settings()), never)) << "a run is a pure function";
+}
+
+// Until the end no more test samples than validation samples, which keeps large test sets cheap.
+TEST_F(Photographs, OfALargeTestSetTheCurveSeesAPartUntilTheEnd) {
+  const std::atomic<bool> never = false;
+  auto values = small_settings().values();
+  values["validation"] = "20";
+  const RunResult result = classification_task().run(config_with(Settings(values)), never);
+  ASSERT_EQ(result.y.size(), 7U);
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(result.y[k] * 20, std::round(result.y[k] * 20), 1e-9);
+  EXPECT_EQ(result.y.back(), result.score);
+  EXPECT_NEAR(*result.score * 50, std::round(*result.score * 50), 1e-9) << "all 50";
+}
+
+TEST_F(Photographs, MeasuredOnTheValidationSamplesThereIsOneCurve) {
+  const std::atomic<bool> never = false;
+  auto values = small_settings().values();
+  values["measured-on"] = "validation";
+  const RunResult result = classification_task().run(config_with(Settings(values)), never);
+  EXPECT_EQ(result.y.size(), 7U);
+  EXPECT_TRUE(result.validation_y.empty());
+  EXPECT_EQ(result.y.back(), result.validation);
+  EXPECT_EQ(result.score, result.validation);
+}
+
+// The versions before kept one curve, that of the validation samples.
+TEST_F(Photographs, AnUnfinishedRunOfAnEarlierVersionIsRefused) {
+  const std::filesystem::path file = folder_ / "unfinished.ignd";
+  const std::vector<double> curve{0.5};
+  Checkpoint before;
+  before.set("curve.points", std::uint64_t{1});
+  before.set("curve.x", std::span<const double>(curve));
+  before.set("curve.y", std::span<const double>(curve));
+  before.write(file);
+  const std::atomic<bool> never = false;
+  try {
+    classification_task().run(config_with(small_settings()), RunControl(never, file, nullptr));
+    FAIL() << "it was taken for a run with a test curve";
+  } catch (const FileError& fault) {
+    EXPECT_NE(std::string(fault.what()).find("remove the file to begin it anew"), std::string::npos) << fault.what();
+  }
 }
 
 TEST_F(Photographs, ARunThatIsStoppedAgainAndAgainEndsTheSame) {

@@ -618,6 +618,56 @@ TEST(Figure, SaysWhichRunsAreCarriedOnOrLeftOut) {
   EXPECT_TRUE(contains(figure.panels[0].remarks[0], "not part of the lines"));
 }
 
+// An experiment whose runs have both curves.
+ExperimentResults validated_experiment() {
+  ExperimentResults experiment;
+  experiment.name = "both";
+  experiment.metric = {"accuracy", true, false};
+  RunResult run = scored_run(0.7);
+  run.x = {0, 1};
+  run.y = {0.5, 0.7};
+  run.validation_y = {0.6, 0.9};
+  experiment.panels = {{"p", "P", "", {method_with("m", {run})}}};
+  return experiment;
+}
+
+TEST(Figure, TestAndValidationCurvesAreLabelled) {
+  ExperimentResults experiment = validated_experiment();
+  for (const auto* label : {"accuracy", "test accuracy"}) {
+    experiment.metric.label = label;
+    const Figure test = curve_figure(experiment);
+    EXPECT_EQ(test.y_label, "test accuracy");
+    EXPECT_EQ(test.panels[0].lines[0].points[1].y, 0.7) << "what the table has";
+    const Figure validation = curve_figure(experiment, CurvePart::validation);
+    EXPECT_EQ(validation.y_label, "validation accuracy");
+    EXPECT_EQ(validation.panels[0].lines[0].points[1].y, 0.9);
+    EXPECT_NE(validation.name, test.name);
+  }
+  EXPECT_EQ(curve_figure(lake_experiment()).y_label, "episode return") << "there is nothing to tell apart";
+  EXPECT_EQ(curves_csv(experiment, CurvePart::validation),
+            "panel,method,x,mean,std,n,ended\np,m,0,0.6,,1,0\n"
+            "p,m,1,0.9,,1,0\n");
+}
+
+TEST(Figure, ARunOfAnEarlierVersionHasNoTestCurve) {
+  ExperimentResults experiment = validated_experiment();
+  RunResult old = experiment.panels[0].methods[0].runs[0].result;
+  old.y.clear();
+  old.validation_y = {0.2, 0.3};
+  MethodResults& method = experiment.panels[0].methods[0];
+  method.runs.push_back({2, old, 0.5});
+  const Figure mixed = curve_figure(experiment);
+  EXPECT_EQ(mixed.panels[0].lines[0].points[1].y, 0.7) << "a validation curve is no part of it";
+  EXPECT_TRUE(contains(mixed.panels[0].remarks.at(0), "1 runs are not part of the lines"));
+  method.runs.erase(method.runs.begin());
+  const ScratchFolder folder;
+  write_report({experiment}, folder / "r");
+  const std::string page = content_of(folder / "r" / "report.html");
+  EXPECT_TRUE(contains(page, "Learning curves on the validation samples"));
+  EXPECT_TRUE(contains(page, "There are no curves of the test samples"));
+  EXPECT_FALSE(contains(page, "Learning curves on the test samples"));
+}
+
 TEST(Figure, LinesKeepTheirStyleAcrossPanels) {
   ExperimentResults experiment = lake_experiment();
   experiment.panels[1].methods.erase(experiment.panels[1].methods.begin());

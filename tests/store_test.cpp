@@ -34,6 +34,7 @@ StoredRun run_of(Stream& stream) {
     run.result.x.push_back(static_cast<double>(k));
     run.result.y.push_back(stream.below(4) == 0 ? -infinity : stream.normal());
   }
+  if (stream.below(2) == 0) run.result.validation_y.assign(run.result.x.size(), stream.normal());
   for (std::uint64_t k = stream.below(3); k > 0; --k) {
     run.result.extras.emplace_back("number " + std::to_string(k), stream.normal());
   }
@@ -165,17 +166,55 @@ TEST(Store, RefusesWhatIsNoStore) {
 TEST(Store, RefusesANewerVersionAndLeavesItAlone) {
   const ScratchFolder scratch;
   { const Store store(scratch / "r", Store::Access::write); }
-  change(store_path(scratch / "r"), "PRAGMA user_version = 2");
+  change(store_path(scratch / "r"), "PRAGMA user_version = 3");
   const std::string before = testing::content_of(store_path(scratch / "r"));
   for (const auto access : {Store::Access::read, Store::Access::write}) {
-    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 2"));
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 3"));
   }
   EXPECT_EQ(testing::content_of(store_path(scratch / "r")), before);
+}
+
+// The tasks `classification` and `table` recorded curves of the validation samples once, and nothing else did. They
+// must not pass for test curves, whether the store is read or written to.
+TEST(Store, CurvesOfVersion1AreWhatTheyWere) {
+  const ScratchFolder scratch;
+  const auto config = [](const char* task) { return RunConfig{task, config_of(1).settings, {"r", "t"}, 0.1, 1}; };
+  StoredRun run;
+  run.result.x = {0, 1};
+  run.result.y = {0.5, 0.75};
+  {
+    Store store(scratch / "r", Store::Access::write);
+    for (const auto* task : {"classification", "table", "tabular", "frozen-lake"}) store.add(config(task), run);
+  }
+  const auto file = store_path(scratch / "r");
+  change(file, "ALTER TABLE run DROP COLUMN validation_y; PRAGMA user_version = 1");
+  const std::string before = testing::content_of(file);
+  const auto expect_curves = [&](const Store& store) {
+    for (const auto* task : {"classification", "table"}) {
+      const RunResult found = store.find(config(task))->result;
+      EXPECT_EQ(found.x, run.result.x) << task;
+      EXPECT_TRUE(found.y.empty()) << task;
+      EXPECT_EQ(found.validation_y, run.result.y) << task;
+    }
+    for (const auto* task : {"tabular", "frozen-lake"}) EXPECT_EQ(store.find(config(task))->result, run.result) << task;
+  };
+  expect_curves(Store(scratch / "r", Store::Access::read));
+  EXPECT_EQ(testing::content_of(file), before) << "a reader changes nothing";
+  {
+    Store store(scratch / "r", Store::Access::write);
+    expect_curves(store);
+    run.result.validation_y = {0.25, 0.5};
+    store.add(config("new"), run);
+    EXPECT_EQ(store.find(config("new"))->result, run.result);
+    run.result.validation_y = {};
+  }
+  expect_curves(Store(scratch / "r", Store::Access::read));
 }
 
 TEST(Store, RefusesRunsThatMakeNoSense) {
   for (const auto* sql :
        {"UPDATE run SET status = 'fine'", "UPDATE run SET x = x'0102030405'", "UPDATE run SET x = x''",
+        "UPDATE run SET y = x''", "UPDATE run SET validation_y = x'0102030405060708'",
         "UPDATE run SET extras = 'early='", "UPDATE run SET extras = 'early'"}) {
     const ScratchFolder scratch;
     {

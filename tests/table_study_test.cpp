@@ -104,18 +104,22 @@ TEST_F(TableStudyTest, ARunIsTheTrainingRunOfItsSeed) {
     run_options.rate = 0.1;
     run_options.seed = seed;
     TrainingRun run(task, run_options);
-    std::vector<double> curve;
+    const auto rmse_of = [&](const Model<float>& model, const std::vector<std::uint32_t>& rows) {
+      return judge(task, rows, [&](const Input<float>& x) { return model.predict(x); }).regression->rmse;
+    };
+    std::vector<double> test_curve, validation_curve;
     while (run.status() == TrainingStatus::running) {
-      curve.push_back(run.learn_epoch(never, [] {})->validation.regression->rmse);
+      validation_curve.push_back(run.learn_epoch(never, [] {})->validation.regression->rmse);
+      test_curve.push_back(rmse_of(*run.last(), task.split().test));
     }
     const auto model = run.kept();
-    const auto rmse = [&](const std::vector<std::uint32_t>& rows) {
-      return judge(task, rows, [&](const Input<float>& x) { return model->predict(x); }).regression->rmse;
-    };
+    const auto rmse = [&](const std::vector<std::uint32_t>& rows) { return rmse_of(*model, rows); };
     EXPECT_EQ(result.status, RunStatus::finished);
     EXPECT_EQ(result.score, rmse(task.split().test));
     EXPECT_EQ(result.validation, rmse(task.split().validation));
-    EXPECT_EQ(result.y, curve);
+    EXPECT_EQ(result.y, test_curve);
+    EXPECT_EQ(result.validation_y, validation_curve);
+    EXPECT_NE(test_curve, validation_curve);
     EXPECT_EQ(result, table_study_task().run(config(study(), 0.1, seed), never)) << "a run is a pure function";
   }
 }

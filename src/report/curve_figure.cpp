@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -22,16 +23,27 @@ std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
   return kept;
 }
 
+constexpr const char* no_test_curve =
+    "an earlier version made them and recorded the validation samples alone (another results folder makes them anew)";
+
+// "validation accuracy" of "test accuracy" or "accuracy".
+std::string label_on(std::string_view part, std::string_view label) {
+  for (const std::string_view other : {"test ", "validation "}) {
+    if (label.starts_with(other)) label.remove_prefix(other.size());
+  }
+  return fmt::format("{} {}", part, label);
+}
+
 // What the drawing of one experiment's panels goes through.
 class PanelMaker {
  public:
-  PanelMaker(const ExperimentResults& experiment, bool over_seconds)
-      : experiment_(experiment), over_seconds_(over_seconds) {}
+  PanelMaker(const ExperimentResults& experiment, CurvePart part, bool over_seconds)
+      : experiment_(experiment), part_(part), over_seconds_(over_seconds) {}
 
   FigurePanel make(const PanelResults& results) {
     FigurePanel panel;
     panel.title = title_of(results);
-    undrawn_ = untimed_ = 0;
+    undrawn_ = untimed_ = untested_ = 0;
     thinned_ = carried_on_ = left_out_ = false;
     std::vector<bool> failed;
     for (const MethodResults& method : results.methods) {
@@ -47,6 +59,9 @@ class PanelMaker {
     }
     if (untimed_ > 0) {
       panel.remarks.push_back(fmt::format("{} methods are not drawn: their runs were not timed.", untimed_));
+    }
+    if (untested_ > 0) {
+      panel.remarks.push_back(fmt::format("{} runs are not part of the lines: {}.", untested_, no_test_curve));
     }
     if (carried_on_) panel.remarks.emplace_back("Some runs end before others and keep their last value from there on.");
     if (left_out_) panel.remarks.emplace_back("Failed runs without a score are not part of the lines.");
@@ -66,7 +81,11 @@ class PanelMaker {
       ++untimed_;
       return line;
     }
-    const std::vector<CurvePoint> curve = mean_curve(method);
+    if (part_ == CurvePart::scored) {
+      untested_ += std::ranges::count_if(
+          method.runs, [](const SeedResult& run) { return run.result.y.empty() && !run.result.validation_y.empty(); });
+    }
+    const std::vector<CurvePoint> curve = mean_curve(method, part_);
     for (const CurvePoint& point : curve) {
       if (point.ended > 0) carried_on_ = true;
       if (const auto drawn =
@@ -142,21 +161,33 @@ class PanelMaker {
   }
 
   const ExperimentResults& experiment_;
+  CurvePart part_;
   bool over_seconds_;
   LineStyles styles_;
-  std::size_t undrawn_ = 0, untimed_ = 0;
+  std::size_t undrawn_ = 0, untimed_ = 0, untested_ = 0;
   bool thinned_ = false, carried_on_ = false, left_out_ = false;
 };
 
 }  // namespace
 
-Figure curve_figure(const ExperimentResults& experiment) {
+Figure curve_figure(const ExperimentResults& experiment, CurvePart part) {
   Figure figure = figure_of(experiment);
   figure.caption += carried_on;
-  figure.name = "curves";
+  figure.name = part == CurvePart::scored ? "curves" : "validation";
   figure.heading = "Learning curves";
+  if (part == CurvePart::validation) {
+    figure.heading += " on the validation samples";
+    figure.title += ": validation samples";
+    figure.y_label = label_on("validation", figure.y_label);
+    if (!has_curve(experiment, CurvePart::scored)) {
+      figure.caption += fmt::format(" There are no curves of the test samples: {}.", no_test_curve);
+    }
+  } else if (has_curve(experiment, CurvePart::validation)) {
+    figure.heading += " on the test samples";
+    figure.y_label = label_on("test", figure.y_label);
+  }
   figure.x_label = experiment.x_label;
-  PanelMaker maker(experiment, false);
+  PanelMaker maker(experiment, part, false);
   for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
   return figure;
 }
@@ -167,7 +198,7 @@ Figure seconds_figure(const ExperimentResults& experiment) {
   figure.name = "seconds";
   figure.heading = "Learning curves over time";
   figure.x_label = "seconds of learning";
-  PanelMaker maker(experiment, true);
+  PanelMaker maker(experiment, CurvePart::scored, true);
   for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
   return figure;
 }

@@ -52,7 +52,7 @@ struct Figure {
 };
 
 // How the metric goes while a method learns, at the rate that was given or chosen.
-Figure curve_figure(const ExperimentResults& experiment);
+Figure curve_figure(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 
 // The same over the seconds that learning took, of methods whose runs have timed it.
 Figure seconds_figure(const ExperimentResults& experiment);

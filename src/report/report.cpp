@@ -17,6 +17,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,20 +60,35 @@ class ReportWriter {
     ReportSection section;
     section.results = &experiment;
     section.anchor = unused_anchor(experiment.name);
+    const bool validated = has_curve(experiment, CurvePart::validation);
     for (const FigureKind kind : experiment.figures) {
-      section.figures.push_back({kind == FigureKind::curves    ? curve_figure(experiment)
-                                 : kind == FigureKind::seconds ? seconds_figure(experiment)
-                                                               : rate_figure(experiment),
-                                 {},
-                                 ""});
-      draw(section, section.figures.back());
-      if (kind == FigureKind::rates) add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
+      switch (kind) {
+        case FigureKind::curves:
+          if (!validated || has_curve(experiment, CurvePart::scored)) add_figure(section, curve_figure(experiment));
+          if (validated) add_figure(section, curve_figure(experiment, CurvePart::validation));
+          break;
+        case FigureKind::seconds:
+          add_figure(section, seconds_figure(experiment));
+          break;
+        case FigureKind::rates:
+          add_figure(section, rate_figure(experiment));
+          add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
+          break;
+      }
+    }
+    if (validated) {
+      add_file(section, section.anchor + "-validation.csv", curves_csv(experiment, CurvePart::validation));
     }
     const std::pair<std::string_view, std::string> tables[] = {{"-table.md", markdown_tables(experiment)},
                                                                {"-table.tex", latex_table(experiment)},
                                                                {"-curves.csv", curves_csv(experiment)}};
     for (const auto& [ending, content] : tables) add_file(section, section.anchor + std::string(ending), content);
     return section;
+  }
+
+  void add_figure(ReportSection& section, Figure figure) {
+    section.figures.push_back({std::move(figure), {}, ""});
+    draw(section, section.figures.back());
   }
 
   std::string unused_anchor(const std::string& name) {

@@ -248,14 +248,14 @@ std::string latex_table(const ExperimentResults& experiment) {
   return text;
 }
 
-std::string curves_csv(const ExperimentResults& experiment) {
+std::string curves_csv(const ExperimentResults& experiment, CurvePart part) {
   const bool log_scale = experiment.metric.log_scale;
   std::string text = "panel,method,x,mean,std,n,ended";
   text += log_scale ? ",geometric_mean,log10_std\n" : "\n";
   for (const PanelResults& panel : experiment.panels) {
     for (const MethodResults& method : panel.methods) {
       const std::string start = csv_field(panel.name) + "," + csv_field(method.name);
-      for (const CurvePoint& point : mean_curve(method)) {
+      for (const CurvePoint& point : mean_curve(method, part)) {
         text += fmt::format("{},{},{},{},{},{}", start, format_number(point.x), csv_number(point.values.mean),
                             csv_number(point.values.deviation), point.values.n, point.ended);
         if (log_scale) {

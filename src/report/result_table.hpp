@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sweep/experiment_results.hpp"
+#include "report/statistics.hpp"
 
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ ResultTable comparison_table(const ExperimentResults& experiment, const PanelRes
 // Whole files.
 std::string markdown_tables(const ExperimentResults& experiment);
 std::string latex_table(const ExperimentResults& experiment);
-std::string curves_csv(const ExperimentResults& experiment);
+std::string curves_csv(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
 
 }  // namespace ignd

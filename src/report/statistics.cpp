@@ -27,6 +27,10 @@ std::optional<double> difference(double a, double b, bool logarithms) {
   return a > 0 && b > 0 ? std::optional<double>(std::log10(a) - std::log10(b)) : std::nullopt;
 }
 
+const std::vector<double>& values_of(const RunResult& run, CurvePart part) {
+  return part == CurvePart::scored ? run.y : run.validation_y;
+}
+
 // The values of a run where it has them.
 using Steps = std::map<double, double>;
 
@@ -129,14 +133,23 @@ std::vector<ComparedPair> compare_pairs(const ExperimentResults& experiment, con
   return pairs;
 }
 
-std::vector<CurvePoint> mean_curve(const MethodResults& method) {
+bool has_curve(const ExperimentResults& experiment, CurvePart part) {
+  return std::ranges::any_of(experiment.panels, [&](const PanelResults& panel) {
+    return std::ranges::any_of(panel.methods, [&](const MethodResults& method) {
+      return std::ranges::any_of(method.runs,
+                                 [&](const SeedResult& run) { return !values_of(run.result, part).empty(); });
+    });
+  });
+}
+
+std::vector<CurvePoint> mean_curve(const MethodResults& method, CurvePart part) {
   const bool all_failed = std::ranges::all_of(method.runs, is_left_out, &SeedResult::result);
   std::vector<Steps> runs;
   std::set<double> places;
   double shortest = std::numeric_limits<double>::infinity();
   for (const SeedResult& run : method.runs) {
     if (is_left_out(run.result) && !all_failed) continue;
-    Steps steps = steps_of(run.result.x, run.result.y);
+    Steps steps = steps_of(run.result.x, values_of(run.result, part));
     if (steps.empty()) continue;
     for (const auto& [x, y] : steps) places.insert(x);
     shortest = std::min(shortest, steps.rbegin()->first);

@@ -56,6 +56,9 @@ struct ComparedPair {
 // The experiment's pairs, those whose methods the panel has.
 std::vector<ComparedPair> compare_pairs(const ExperimentResults& experiment, const PanelResults& panel);
 
+// What a curve is of: the samples that the score is of, or those of the validation set.
+enum class CurvePart { scored, validation };
+
 // A point of a mean curve.
 struct CurvePoint {
   double x = 0;
@@ -67,6 +70,9 @@ struct CurvePoint {
 // The mean over all runs at every x: a run keeps its last value until its next one, and beyond its end, so that no mean
 // moves because a run has ended. Failed runs without a score have no value to keep and are left out altogether. Where
 // all failed, the mean reaches as far as all of them do.
-std::vector<CurvePoint> mean_curve(const MethodResults& method);
+std::vector<CurvePoint> mean_curve(const MethodResults& method, CurvePart part = CurvePart::scored);
+
+// Whether a run has such a curve.
+bool has_curve(const ExperimentResults& experiment, CurvePart part);
 
 }  // namespace ignd

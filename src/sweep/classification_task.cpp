@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,8 @@ void keep_first(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint
   rows.resize(count);
 }
 
+bool is_measured_on_validation(const Settings& settings) { return settings.word("measured-on") == "validation"; }
+
 // The whole data set, or as many samples of each part as the settings ask for.
 std::unique_ptr<LearningTask> task_of(const Settings& settings, std::uint64_t seed) {
   auto task = whole_task(settings, seed);
@@ -97,7 +100,7 @@ std::unique_ptr<LearningTask> task_of(const Settings& settings, std::uint64_t se
   keep_first(split.train, settings.count("train"), seed, "some to learn from");
   keep_first(split.validation, settings.count("validation"), seed, "some to choose by");
   keep_first(split.test, settings.count("test"), seed, "some to be measured on");
-  if (settings.word("measured-on") == "validation") split.test = split.validation;
+  if (is_measured_on_validation(settings)) split.test = split.validation;
   return task->with_split(std::move(split));
 }
 
@@ -121,13 +124,16 @@ class ClassificationRun {
       : control_(control),
         task_(task_of(config.settings, config.seed)),
         run_(*task_, options_of(config)),
+        on_validation_(is_measured_on_validation(config.settings)),
+        some_test_(task_->split().test),
         points_(config.settings.count("points") * config.settings.count("epochs")) {
+    keep_first(some_test_, task_->split().validation.size(), config.seed, "test samples of the curve");
     std::error_code ignored;
     if (!control.unfinished().empty() && std::filesystem::exists(control.unfinished(), ignored)) restore();
   }
 
   RunResult run() {
-    if (result_.x.empty()) look(quality_on(task_->split().validation));
+    if (result_.x.empty()) look({});
     while (run_.status() == TrainingStatus::running) {
       const std::uint64_t next = run_.to_learn() * result_.x.size() / points_;
       const auto epoch = run_.learn_epoch(
@@ -135,8 +141,10 @@ class ClassificationRun {
       if (!epoch && control_.stop()) stop();  // the point of an epoch that is over is noted first
       if (run_.status() == TrainingStatus::diverged) return failed(RunStatus::diverged);
       if (run_.learned() < next) continue;
-      look(epoch ? epoch->validation : quality_on(task_->split().validation));
-      if (epoch && has_collapsed()) return failed(RunStatus::collapsed);
+      look(epoch ? std::optional(epoch->validation) : std::nullopt);
+      // Not by `epoch`: a run that was stopped while it looked has forgotten it.
+      const bool ends_epoch = run_.learned() % task_->split().train.size() == 0;
+      if (ends_epoch && has_collapsed()) return failed(RunStatus::collapsed);
     }
     return finish();
   }
@@ -151,11 +159,21 @@ class ClassificationRun {
     });
   }
 
-  // A point of the curve.
-  void look(const Quality& quality) {
-    validation_ = quality;
+  static double accuracy_of(const Quality& quality) {
+    return quality.classification ? quality.classification->accuracy : 0;
+  }
+
+  // A point of the curves. A test set may be as large as what is learned from: until the end, no more of it is looked
+  // at than of the validation samples.
+  void look(const std::optional<Quality>& measured) {
+    const Quality validation = measured ? *measured : quality_on(task_->split().validation);
+    const bool over = run_.status() != TrainingStatus::running;
+    const Quality test = on_validation_ ? validation : quality_on(over ? task_->split().test : some_test_);
+    validation_ = validation;
+    test_ = test;
     result_.x.push_back(static_cast<double>(run_.learned()) / static_cast<double>(task_->split().train.size()));
-    result_.y.push_back(quality.classification ? quality.classification->accuracy : 0);
+    result_.y.push_back(accuracy_of(test));
+    if (!on_validation_) result_.validation_y.push_back(accuracy_of(validation));
   }
 
   void note_progress() {
@@ -171,16 +189,23 @@ class ClassificationRun {
     run_.save(checkpoint);
     checkpoint.set("curve.points", std::uint64_t{result_.x.size()});
     checkpoint.set("curve.x", std::span<const double>(result_.x));
-    checkpoint.set("curve.y", std::span<const double>(result_.y));
+    checkpoint.set("curve.test", std::span<const double>(result_.y));
+    checkpoint.set("curve.validation", std::span<const double>(result_.validation_y));
     checkpoint.write(control_.unfinished());
   }
 
   void restore() {
     const Checkpoint checkpoint = Checkpoint::read(control_.unfinished());
+    if (!checkpoint.has("curve.test")) {
+      throw FileError(fmt::format(
+          "{} is of a run that an earlier version began, without its test curve; remove the file to begin it anew",
+          quoted_path(control_.unfinished())));
+    }
     run_.restore(checkpoint);
     const std::size_t points = checkpoint.number("curve.points");
     result_.x = checkpoint.array<double>("curve.x", points);
-    result_.y = checkpoint.array<double>("curve.y", points);
+    result_.y = checkpoint.array<double>("curve.test", points);
+    result_.validation_y = checkpoint.array<double>("curve.validation", on_validation_ ? 0 : points);
     control_.set_share(static_cast<double>(run_.learned()) / static_cast<double>(run_.to_learn()));
   }
 
@@ -202,23 +227,24 @@ class ClassificationRun {
   }
 
   RunResult finish() {
-    if (!validation_.classification) validation_ = quality_on(task_->split().validation);
+    if (result_.x.size() <= points_) look({});  // it was stopped while it looked for the last time
     if (!validation_.classification) return failed(RunStatus::diverged);
     if (has_collapsed()) return failed(RunStatus::collapsed);
     result_.validation = validation_.classification->accuracy;
-    const Quality test = quality_on(task_->split().test);
-    if (!test.classification) return failed(RunStatus::diverged);
-    result_.score = test.classification->accuracy;
-    result_.extras = {{"log-loss", test.classification->log_loss}, {"validation", *result_.validation}};
+    if (!test_.classification) return failed(RunStatus::diverged);
+    result_.score = test_.classification->accuracy;
+    result_.extras = {{"log-loss", test_.classification->log_loss}, {"validation", *result_.validation}};
     return std::move(result_);
   }
 
   const RunControl& control_;
   std::unique_ptr<LearningTask> task_;
   TrainingRun run_;
+  bool on_validation_;                    // the score is that of the validation samples, and there is no other curve
+  std::vector<std::uint32_t> some_test_;  // of the test samples, for all points of the curve but the last
   std::uint64_t points_;
   RunResult result_;
-  Quality validation_;  // at the last point
+  Quality validation_, test_;  // at the last point
   mutable Clock::time_point saved_ = Clock::now();
 };
 
@@ -227,8 +253,11 @@ class ClassificationTask final : public Task {
   std::string name() const override { return "classification"; }
   std::string meaning() const override {
     return "A network that learns two classes of images or texts, one sample at a time, with the logistic loss. The "
-           "score is the accuracy on the test samples at the last iterate; the curve is that on the validation samples "
-           "over the epochs. IMDB keeps its own test set. Runs that are interrupted go on where they were.";
+           "score is the accuracy on the test samples at the last iterate, and the curve that over the epochs: on as "
+           "many "
+           "test samples as there are to choose by, drawn once for each seed, and in the end on all. Another curve is "
+           "that of the samples to choose by. IMDB keeps its own test set. Runs that are interrupted go on where they "
+           "were.";
   }
   std::span<const SettingKey> keys() const override;
   std::vector<Column> columns() const override {
@@ -312,8 +341,13 @@ double ClassificationTask::cost(const RunConfig& config) const {
   };
   const auto epochs = static_cast<double>(settings.count("epochs"));
   const double looks = epochs * static_cast<double>(settings.count("points")) + 1;
-  return epochs * used("train", whole.train) * cost.step +
-         (looks * used("validation", whole.validation) + used("test", whole.test)) * cost.prediction;
+  const double validation = used("validation", whole.validation);
+  double test = 0;
+  if (!is_measured_on_validation(settings)) {
+    test = used("test", whole.test);
+    test += (looks - 1) * std::min(test, validation);
+  }
+  return epochs * used("train", whole.train) * cost.step + (looks * validation + test) * cost.prediction;
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ namespace {
 constexpr const char* description =
     "Every optimizer is trained at every rate and seed, as `ignd train` does it with the same options. A seed draws "
     "the split, the initial weights and the order of the rows, the same for all optimizers. The rate is the one with "
-    "the best mean on the validation rows; the numbers are those of the test rows, and the curves those of the "
-    "validation rows.";
+    "the best mean on the validation rows; the numbers are those of the test rows. The curves are those of the "
+    "iterate after each epoch, on the test rows and on the validation rows.";
 
 std::string toml_text(std::string_view text) {
   std::string quoted = "\"";

@@ -29,8 +29,10 @@ struct RunResult {
   std::optional<double> score;
   std::optional<double> validation;
 
-  // The metric along the way.
+  // The metric along the way, on the samples that the score is of, and on the validation samples. The latter is empty
+  // where a task records none; `y` is empty in results of versions that recorded the validation samples only.
   std::vector<double> x, y;
+  std::vector<double> validation_y = {};
 
   // Further numbers by name: columns of the table for experiments that ask for them.
   std::vector<std::pair<std::string, double>> extras;

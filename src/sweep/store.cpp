@@ -18,7 +18,7 @@ namespace ignd {
 namespace {
 
 constexpr int application_id = 0x69676e64;  // "ignd"
-constexpr int newest_version = 1;
+constexpr int newest_version = 2;
 
 static_assert(std::endian::native == std::endian::little, "curves are stored as they are in memory");
 
@@ -41,8 +41,28 @@ constexpr const char* schema = R"sql(
     extras TEXT NOT NULL,
     seconds REAL NOT NULL,
     version TEXT NOT NULL,
-    host TEXT NOT NULL);
+    host TEXT NOT NULL,
+    validation_y BLOB NOT NULL DEFAULT x'');
 )sql";
+
+// Stores of version 1 have one curve for each run, and for these tasks it is that of the validation samples.
+constexpr const char* curve_is_of_validation = "(config GLOB 'task=classification\n*' OR config GLOB 'task=table\n*')";
+
+std::string update_from_version_1() {
+  return fmt::format(
+      "BEGIN; ALTER TABLE run ADD COLUMN validation_y BLOB NOT NULL DEFAULT x''; "
+      "UPDATE run SET validation_y = y, y = x'' WHERE {}; PRAGMA user_version = 2; COMMIT",
+      curve_is_of_validation);
+}
+
+// The file stays as it is: a reader may not be able to write.
+std::string view_of_version_1() {
+  return fmt::format(
+      "CREATE TEMP VIEW run AS SELECT config, status, failed_at, score, validation, x, "
+      "CASE WHEN {0} THEN x'' ELSE y END AS y, extras, seconds, version, host, "
+      "CASE WHEN {0} THEN y ELSE x'' END AS validation_y FROM main.run",
+      curve_is_of_validation);
+}
 
 class Connection {
  public:
@@ -259,7 +279,8 @@ void make_new_store(const std::filesystem::path& path) {
 struct Store::Database {
   explicit Database(const std::filesystem::path& folder) : connection(store_path(folder)) {}
 
-  void check_version() const {
+  // Returns the version.
+  int check_version() const {
     const int id = pragma_value(connection, "PRAGMA application_id");
     const int version = pragma_value(connection, "PRAGMA user_version");
     const std::string where = quoted_path(connection.path());
@@ -270,24 +291,26 @@ struct Store::Database {
                       "one, or another folder with --out",
                       where, version, newest_version));
     }
+    return version;
   }
 
   void open_to_write() {
     // Somebody else's file is not touched, nor one that is there but empty.
     if (!std::filesystem::exists(connection.path())) make_new_store(connection.path());
     connection.open(SQLITE_OPEN_READWRITE);
-    check_version();
+    const int version = check_version();
     // Every transaction that has ended survives the program, however it ends. A power cut may take the last few; the
     // file stays whole.
     connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     Statement checked(connection, "PRAGMA quick_check");
     if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
+    if (version == 1) connection.run(update_from_version_1().c_str());
   }
 
   // Not as a reader, where that is possible: what a program that was killed has left half done has to be undone first.
   void open_to_read() {
     connection.open(SQLITE_OPEN_READWRITE);
-    check_version();
+    if (check_version() == 1) connection.run(view_of_version_1().c_str());
   }
 
   std::optional<FolderLock> lock;
@@ -337,8 +360,8 @@ bool Store::contains(const RunConfig& config) const {
 std::optional<StoredRun> Store::find(const RunConfig& config) const {
   const Connection& connection = database_->connection;
   Statement query(connection,
-                  "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host "
-                  "FROM run WHERE config = ?");
+                  "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host, "
+                  "validation_y FROM run WHERE config = ?");
   if (!query.bind(config.text()).step()) return std::nullopt;
   RunResult result{.status = parse_status(query.text(0), connection),
                    .failed_at = query.count(1).value_or(0),
@@ -346,13 +369,17 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
                    .validation = query.number(3),
                    .x = query.numbers(4),
                    .y = query.numbers(5),
+                   .validation_y = query.numbers(10),
                    .extras = parse_extras(query.text(6), connection)};
-  if (result.x.size() != result.y.size()) connection.check(SQLITE_CORRUPT);
+  const std::size_t points = result.x.size(), validated = result.validation_y.size();
+  const bool fits =
+      result.y.size() == points ? validated == 0 || validated == points : result.y.empty() && validated == points;
+  if (!fits) connection.check(SQLITE_CORRUPT);
   return StoredRun{std::move(result), query.number(7).value_or(0), query.text(8), query.text(9)};
 }
 
 void Store::add(const RunConfig& config, const StoredRun& run) {
-  Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(config.text())
       .bind(std::string(to_string(run.result.status)))
       .bind(std::optional(run.result.failed_at))
@@ -364,6 +391,7 @@ void Store::add(const RunConfig& config, const StoredRun& run) {
       .bind(std::optional(run.seconds))
       .bind(run.version)
       .bind(run.host)
+      .bind(run.result.validation_y)
       .step();
 }
 

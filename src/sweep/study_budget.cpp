@@ -74,8 +74,8 @@ RowCosts measure_rows_together(const TableTask& part, const RunOptions& options,
 double run_seconds(const RowCosts& costs, const Split& split, std::uint64_t epochs) {
   const auto passes = static_cast<double>(epochs);
   const auto rows = [](const std::vector<std::uint32_t>& part) { return static_cast<double>(part.size()); };
-  // Before the first epoch, after each, and at the end.
-  const double predicted = (passes + 2) * rows(split.validation) + rows(split.test);
+  // Before the first epoch (the validation rows), after each, and at the end.
+  const double predicted = (passes + 2) * rows(split.validation) + (passes + 1) * rows(split.test);
   return passes * rows(split.train) * costs.learning + predicted * costs.predicting;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -72,7 +73,7 @@ RunResult run_baseline(const TableTask& table, const std::string& model, const s
   return measured({}, table, judge(table, table.split().validation, output), judge(table, table.split().test, output));
 }
 
-// The curve is of the validation rows, which are looked at anyway.
+// Curves of the last iterate, on the test rows and on the validation rows. The test rows decide nothing here.
 RunResult learn(TrainingRun& run, const TableTask& table, const RunControl& control) {
   RunResult result;
   try {
@@ -84,8 +85,11 @@ RunResult learn(TrainingRun& run, const TableTask& table, const RunControl& cont
       if (!epoch) break;
       const auto score = score_of(table, epoch->validation);
       if (!score) break;
+      const auto test = judge_unless(control.stop(), table, *run.last(), table.split().test);
+      if (!test) throw RunStopped();
       result.x.push_back(static_cast<double>(epoch->epoch));
-      result.y.push_back(*score);
+      result.y.push_back(score_of(table, *test).value_or(std::numeric_limits<double>::quiet_NaN()));
+      result.validation_y.push_back(*score);
     }
   } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
     return failed(std::move(result), RunStatus::diverged, run.learned());
@@ -123,7 +127,8 @@ class TableStudyTask final : public Task {
     return "A model trained on a table of your own, as `ignd train` does it with the same options and seed: the seed "
            "draws the split, the initial weights and the order. `ignd compare` writes such experiments. The score is "
            "the root mean squared error on the test rows, in the target's units, or the mean of another loss as it is "
-           "learned; the curve is that of the validation rows over the epochs. A run has diverged where `ignd train` "
+           "learned; the curve is that of the last iterate over the epochs, beside that of the validation rows. A run "
+           "has diverged where `ignd train` "
            "says so.";
   }
   std::span<const SettingKey> keys() const override { return table_study_keys(); }
