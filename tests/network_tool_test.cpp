@@ -117,11 +117,14 @@ class NetworkTool : public ::testing::Test {
       process.signal(signal);
       const Outcome outcome = process.finish();
       EXPECT_EQ(outcome.exit_code, signal == SIGKILL ? -SIGKILL : 130) << outcome.err;
-      EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["status"], "running");
-      next = command(model_) + more + Words{"--resume", model_};
+      EXPECT_FALSE(fs::exists(model_));
+      const std::string partial = path("model.partial.ignd");
+      EXPECT_EQ(events(run_tool({"inspect", partial, "--json"}).out).back()["status"], "running");
+      next = command(model_) + more + Words{"--resume", partial};
     }
     EXPECT_EQ(run_tool(next).exit_code, 0);
     EXPECT_EQ(content_of(model_), content_of(whole));
+    fs::remove(model_);
   }
 
   ScratchFolder folder_;

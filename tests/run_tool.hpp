@@ -78,6 +78,7 @@ class Process {
   }
 
   void signal(int number) const { ::kill(pid_, number); }
+  pid_t id() const { return pid_; }
 
   bool has_ended() const {
     siginfo_t info{};

@@ -155,12 +155,13 @@ TEST_F(StreamTool, SaysHowItGoesAtDoublingIntervals) {
   EXPECT_EQ(last["skipped"], 0);
   EXPECT_EQ(last["loss"], "squared");
   EXPECT_EQ(last["saved"], model);
+  EXPECT_EQ(last["replaced"], false);
   EXPECT_TRUE(contains(last["decision"], "squared loss, because"));
   EXPECT_LT(last["metrics"]["progressive"]["mse"], 20);
 
   const Outcome text = run_tool(stream(csv, {"--target", "y"}));
   EXPECT_EQ(text.err, "");
-  for (const char* part : {"squared loss, because", "since last", "1,024", "1,200 examples", "saved "}) {
+  for (const char* part : {"squared loss, because", "since last", "1,024", "1,200 examples", "replaced "}) {
     EXPECT_TRUE(contains(text.out, part)) << part << " is not in " << text.out;
   }
   EXPECT_EQ(count_lines(run_tool(stream(csv, {"--target", "y", "--quiet"})).out), 2);

@@ -101,6 +101,7 @@ class TrainTool : public ::testing::Test {
   ScratchFolder folder_;
   std::string data_ = write("data.csv", joined(data_lines()));
   std::string model_ = path("model.ignd");
+  std::string partial_ = path("model.partial.ignd");
 };
 
 TEST_F(TrainTool, LearnsSeveralClassesAndSaysHowTheyAreConfused) {
@@ -487,23 +488,71 @@ TEST_F(Interrupted, EndsWithTheSameModel) {
       const Outcome outcome = process.finish();
       EXPECT_EQ(outcome.exit_code, 130);
       EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
-      EXPECT_TRUE(contains(outcome.err, "interrupted after ") && contains(outcome.err, "--resume " + model_));
-      EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["status"], "running");
-      EXPECT_EQ(run_tool({"evaluate", model_, data_}).exit_code, 0);
-      command = long_run(model_) + Words{"--resume", model_};
+      EXPECT_TRUE(contains(outcome.err, "interrupted after ") && contains(outcome.err, "--resume " + partial_));
+      EXPECT_FALSE(std::filesystem::exists(model_)) << "something half-trained has the name of the model";
+      EXPECT_EQ(events(run_tool({"inspect", partial_, "--json"}).out).back()["status"], "running");
+      EXPECT_EQ(run_tool({"evaluate", partial_, data_}).exit_code, 0);
+      command = long_run(model_) + Words{"--resume", partial_};
     }
     EXPECT_EQ(run_tool(command).exit_code, 0);
     EXPECT_EQ(content_of(model_), content_of(whole));
+    EXPECT_EQ(folder_.files(), (Words{"data.csv", "model.ignd", "whole.ignd"}))
+        << "the partial run is no longer needed";
+    std::filesystem::remove(model_);
   }
 }
 
-TEST_F(Interrupted, IsSavedWhenNobodyReadsOn) {
-  const Outcome outcome =
-      run_shell("\"$ignd\" train '" + data_ +
-                "' --target y --lr 0.01 --epochs 100000 --patience 100000 --model linear --json --save '" + model_ +
-                "' | head -2");
-  EXPECT_TRUE(contains(outcome.err, "interrupted after ")) << outcome.err;
-  EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["status"], "running");
+TEST_F(Interrupted, NeverByAReaderThatStopsEarly) {
+  const std::string whole = path("whole.ignd");
+  EXPECT_EQ(run_tool(long_run(whole)).exit_code, 0);
+  std::string command = "\"$ignd\"";
+  for (const std::string& word : long_run(model_)) command += " '" + word + "'";
+  const Outcome outcome = run_shell("{ " + command + "; echo $? >&2; } | head -2");
+  EXPECT_EQ(outcome.err, "0\n");
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+  EXPECT_EQ(content_of(model_), content_of(whole));
+}
+
+TEST_F(Interrupted, RunsDoNotTakeTheSameName) {
+  Process first(tool_with(long_run(model_)));
+  first.read_lines(3);
+  for (const bool stream : {false, true}) {
+    const Words command{"train", data_, "--target", "y", "--save", model_};
+    const Outcome second = run_tool(stream ? command + Words{"--stream"} : command);
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_EQ(second.out, "") << "it has begun to train";
+    EXPECT_EQ(std::count(second.err.begin(), second.err.end(), '\n'), 1) << second.err;
+    EXPECT_TRUE(contains(second.err, fmt::format("model.ignd': process {} on ", first.id()))) << second.err;
+    EXPECT_TRUE(contains(second.err, " since 2") && contains(second.err, "--save")) << second.err;
+  }
+  const Words elsewhere{"train", data_, "--target", "y", "--lr", "0.01", "--epochs", "1", "--save", path("other.ignd")};
+  EXPECT_EQ(run_tool(elsewhere).exit_code, 0) << "another name is free";
+  const Outcome outcome = first.finish();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0) << "the name is free again";
+  EXPECT_EQ(folder_.files(), (Words{"data.csv", "model.ignd", "other.ignd"}));
+}
+
+TEST_F(Interrupted, ADeadRunHoldsNoName) {
+  {
+    Process process(tool_with(long_run(model_)));
+    process.read_lines(3);
+    process.signal(SIGKILL);
+    EXPECT_EQ(process.finish().exit_code, -SIGKILL);
+  }
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0);
+  EXPECT_EQ(folder_.files(), (Words{"data.csv", "model.ignd"}));
+}
+
+// What another user has put in the place of the lock is neither written to nor followed.
+TEST_F(TrainTool, WritesToNoLockOfOthers) {
+  write("precious", "precious");
+  std::filesystem::create_hard_link(path("precious"), path(".model.ignd.lock"));
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0);
+  EXPECT_EQ(content_of(path("precious")), "precious");
+  std::filesystem::create_symlink(path("precious"), path(".model.ignd.lock"));
+  expect_refusal(train("y"), 1, "cannot lock");
+  EXPECT_EQ(content_of(path("precious")), "precious");
 }
 
 TEST_F(Interrupted, GoesOnWithTheSameOptionsAndDataOnly) {
@@ -513,16 +562,16 @@ TEST_F(Interrupted, GoesOnWithTheSameOptionsAndDataOnly) {
     process.signal(SIGTERM);
     EXPECT_EQ(process.finish().exit_code, 130);
   }
-  const std::string before = content_of(model_);
+  const std::string before = content_of(partial_);
   const auto refuse = [&](const Words& more, const std::string& part) {
     const Outcome outcome = run_tool(Words{"train", data_, "--target", "y", "--model", "mlp:8,8", "--epochs", "200",
-                                           "--patience", "200", "--quiet", "--resume", model_} +
+                                           "--patience", "200", "--quiet", "--resume", partial_} +
                                      more);
     EXPECT_EQ(outcome.exit_code, 1) << part;
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     EXPECT_TRUE(contains(outcome.err, part)) << outcome.err;
-    EXPECT_EQ(content_of(model_), before);
+    EXPECT_EQ(content_of(partial_), before);
   };
   refuse({"--seed", "2"}, "its seed is '1', not '2'");
   refuse({"--lr", "0.02"}, "its learning rate is 0.01, not 0.02");
@@ -547,18 +596,54 @@ TEST_F(TrainTool, SaysThatNothingIsLeftToLearn) {
   EXPECT_EQ(content_of(model_), before);
 }
 
-TEST_F(TrainTool, ChoosesANameThatIsFree) {
+TEST_F(TrainTool, ReplacesAnOlderModelOfTheSameData) {
   const std::string command =
-      "cd '" + path("") + "'; \"$ignd\" train data.csv --target y --lr 0.01 --epochs 1 --model linear --quiet";
-  EXPECT_TRUE(contains(run_shell(command).out, "saved data.ignd\n"));
-  EXPECT_TRUE(contains(run_shell(command).out, "saved data-2.ignd\n"));
+      "cd '" + path("") + "'; \"$ignd\" train data.csv --lr 0.01 --epochs 1 --model linear --quiet ";
+  EXPECT_TRUE(contains(run_shell(command + "--target y").out, "\nsaved data.ignd\n"));
+  const std::string first = content_of(path("data.ignd"));
+  EXPECT_TRUE(contains(run_shell(command + "--target y --seed 2").out, "\nreplaced data.ignd\n"));
+  EXPECT_NE(content_of(path("data.ignd")), first);
+  const json result = events(run_shell(command + "--target y --json").out).back();
+  EXPECT_EQ(result["saved"], "data.ignd");
+  EXPECT_EQ(result["replaced"], true);
+  EXPECT_EQ(content_of(path("data.ignd")), first);
+  EXPECT_EQ(folder_.files(), (Words{"data.csv", "data.ignd"}));
+
+  const auto refuse = [&](const std::string& more, const std::string& part) {
+    const std::string before = content_of(path("data.ignd"));
+    const Outcome outcome = run_shell(command + more);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, part) && contains(outcome.err, "--save")) << outcome.err;
+    EXPECT_EQ(content_of(path("data.ignd")), before);
+  };
+  refuse("--target label", "it is a model of other data (its target is 'y', not 'label')");
+  refuse("--target y --weight w", "it is a model of other data (its columns are others)");
+  EXPECT_TRUE(contains(run_shell(command + "--target label --save data.ignd").out, "\nreplaced data.ignd\n"));
+  write("data.ignd", "a letter");
+  refuse("--target y", "there is a file that is no ignd model");
+  refuse("--target y --save data.ignd", "there is a file that is no ignd model");
+  write("data.ignd", first.substr(0, first.size() - 1));
+  refuse("--target y", "is truncated");
+  write("data.ignd", "");
+  EXPECT_TRUE(contains(run_shell(command + "--target y").out, "\nsaved data.ignd\n")) << "an empty file is nothing";
+}
+
+TEST_F(TrainTool, PeriodicSavesHaveANameOfTheirOwn) {
+  write("model.partial.ignd", "a letter");
+  expect_refusal(train("y", {"--save-every", "1"}), 1, "model.partial.ignd': there is a file that is no ignd model");
+  std::filesystem::remove(partial_);
+  EXPECT_EQ(run_tool(train("y", {"--save-every", "1"})).exit_code, 0);
+  EXPECT_EQ(folder_.files(), (Words{"data.csv", "model.ignd"}));
 }
 
 TEST_F(TrainTool, SaysThatTrainingDiverged) {
-  write("model.ignd", "precious");
+  run_tool(train("y"));
+  const std::string precious = content_of(model_);
   expect_refusal({"train", data_, "--target", "y", "--optimizer", "sgd", "--lr", "1e9", "--save", model_, "--quiet"}, 1,
                  "diverged in its first epoch");
-  EXPECT_EQ(content_of(model_), "precious");
+  EXPECT_EQ(content_of(model_), precious);
 }
 
 TEST_F(TrainTool, TakesItsOptions) {

@@ -206,9 +206,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 
   const char* output = "Output";
   command
-      ->add_option("--save", options.save, "Model file; if not given, a new one in this folder, named after the data")
+      ->add_option("--save", options.save, "Model file; if not given, one in this folder that is named after the data")
       ->group(output);
-  command->add_option("--save-every", options.save_every, "Save after so many epochs, so that a run can be resumed")
+  command
+      ->add_option("--save-every", options.save_every,
+                   "Save after so many epochs to NAME.partial.ignd, to be resumed from")
       ->transform(is_count(1, most_epochs))
       ->group(output);
   command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
@@ -368,6 +370,7 @@ int main(int argc, char** argv) {
   const int code = run(argc, argv);
   // A result that could not be written is a failure, however well it was computed.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (code == 0 && !nobody_reads_output()) std::fputs("ignd: cannot write to the standard output\n", stderr);
+  if (nobody_reads_output()) return works_without_reader ? code : failure;
+  if (code == 0) std::fputs("ignd: cannot write to the standard output\n", stderr);
   return failure;
 }

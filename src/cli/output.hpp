@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/text.hpp"
+
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,5 +25,11 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
   const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
+
+// Somebody's text in what is printed, however long; without anything that a terminal would obey.
+inline std::string shown(std::string_view text) { return printable(text, text.size()); }
+
+// Set by commands whose work is worth doing though nobody reads on: training.
+inline bool works_without_reader = false;
 
 }  // namespace ignd::cli

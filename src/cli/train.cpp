@@ -20,8 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
+#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,18 +28,7 @@
 namespace ignd::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* default_optimizer = "adam";
-
-std::string default_path(const std::string& data) {
-  std::error_code fault;
-  // Also of a folder given as "." or "photos/".
-  if (fs::is_directory(data, fault)) return free_path("", fs::canonical(data).filename());
-  fs::path name = data == "-" ? "model" : fs::path(data).filename();
-  if (name.extension() == ".gz") name = name.stem();
-  return free_path("", name.stem());
-}
 
 Optimizer chosen_optimizer(const TrainOptions& options) {
   if (!options.optimizer.empty()) return find_optimizer(options.optimizer);
@@ -107,8 +95,6 @@ TrainOptions checked(TrainOptions options, const DataKind& kind) {
   if (!(options.run.l2 >= 0) || !std::isfinite(options.run.l2)) {
     throw InvalidArgument(fmt::format("l2 is {}, but must be a finite number of at least 0", options.run.l2));
   }
-  if (options.save.empty()) options.save = options.resume.empty() ? default_path(options.data.path) : options.resume;
-  check_can_save(options.save, options.data);
   return options;
 }
 
@@ -149,8 +135,6 @@ StreamTraining stream_options(const TrainOptions& options) {
   stream.skip_bad_rows = options.bad_rows == "skip";
   stream.predictions = options.predictions;
   stream.save = options.save;
-  if (stream.save.empty()) stream.save = options.resume.empty() ? default_path(stream.data.path) : options.resume;
-  check_can_save(stream.save, stream.data);
   stream.resume = options.resume;
   stream.json = options.json;
   stream.quiet = options.quiet;
@@ -180,14 +164,18 @@ void refuse_options(const TrainOptions& options, const std::vector<std::string>&
 }
 
 int train(TrainOptions given) {
+  // A reader that stops early (`| head`) must not end training.
+  std::signal(SIGPIPE, SIG_IGN);
+  works_without_reader = true;
   if (given.stream) return train_stream(stream_options(given));
   refuse_options(given, {"--bits", "--bad-rows", "--predictions", "--threads"}, " can only be given with --stream");
   const DataKind& kind = kind_of(given);
   const TrainOptions options = checked(std::move(given), kind);
+  ModelFile file({options.save, options.resume}, options.data);
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {
-    return train_on(*kind.read(options), options, saved);
+    return train_on(*kind.read(options), options, file, saved);
   } catch (const BadSample& fault) {
     throw FileError(fmt::format("{}, {}", options.data.name(), fault.what()));
   } catch (const ReadingStopped&) {

@@ -5,6 +5,7 @@
 #include "cli/prediction_writer.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_model.hpp"
 #include "core/spec.hpp"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -71,8 +71,8 @@ void check_goes_on(const StreamTraining& options, const StreamOptions& before, c
   check({"--weight"}, "weight", input.weight, options.weight);
 }
 
-void check_predictions_file(const StreamTraining& options) {
-  for (const std::string& other : {options.data.path, options.save, options.resume}) {
+void check_predictions_file(const StreamTraining& options, const std::string& model) {
+  for (const std::string& other : {options.data.path, model, options.resume}) {
     std::error_code ignored;
     const bool same = !other.empty() && (options.predictions == other ||
                                          std::filesystem::equivalent(options.predictions, other, ignored));
@@ -89,8 +89,9 @@ std::string skipped_text(std::uint64_t rows) {
 // One pass over a stream as the user sees it.
 class StreamPass {
  public:
-  explicit StreamPass(StreamTraining options) : options_(std::move(options)), learner_(make_learner()) {
-    if (!options_.predictions.empty()) check_predictions_file(options_);
+  explicit StreamPass(StreamTraining options)
+      : options_(std::move(options)), file_({options_.save, options_.resume}, options_.data), learner_(make_learner()) {
+    if (!options_.predictions.empty()) check_predictions_file(options_, file_.path());
     refuse_model(options_.data.path);
   }
 
@@ -150,7 +151,15 @@ class StreamPass {
     if (!before_) input_.features = reader_->features();
     input_.text_target = reader_->has_text_target();
     if (input_.text_target) learner_.set_label_names([this](double label) { return label_name(label); });
+    Checkpoint now;
+    describe(now);
+    file_.check_same_data(now);
     open_predictions();
+  }
+
+  void describe(Checkpoint& checkpoint) const {
+    checkpoint.set("kind", std::string(stream_model_kind));
+    input_.save(checkpoint);
   }
 
   void refuse_columns_of_others() const {
@@ -260,7 +269,8 @@ class StreamPass {
       return interrupted_code;
     }
     print_error("ignd: interrupted after line {} of {}; saved {}; go on with --resume {} and the lines behind it\n",
-                with_commas(last_line_), options_.data.name(), quoted_path(saved_.path), saved_.path);
+                with_commas(last_line_), options_.data.name(), quoted_path(saved_.path),
+                shown(shell_word(saved_.path)));
     return interrupted_code;
   }
 
@@ -301,10 +311,9 @@ class StreamPass {
       for (const double label : learner_.class_labels()) input_.classes[label] = label_name(label);
     }
     Checkpoint checkpoint;
-    checkpoint.set("kind", std::string(stream_model_kind));
-    input_.save(checkpoint);
+    describe(checkpoint);
     learner_.save(checkpoint);
-    saved_ = save_somewhere(checkpoint, options_.save);
+    saved_ = file_.save(checkpoint);
   }
 
   void print_result() const {
@@ -322,7 +331,7 @@ class StreamPass {
         line.set("metrics.progressive.mse", total.average_loss());
       }
       line.set("seconds", seconds_).set("samples_per_second", rate);
-      if (!saved_.path.empty()) line.set("saved", saved_.path);
+      if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
       line.print();
       return;
     }
@@ -330,11 +339,12 @@ class StreamPass {
     if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy());
     if (skipped > 0) print("; {}", skipped_text(skipped));
     print("; {:.3g} s, {:.3g} examples/s\n", seconds_, rate);
-    if (!saved_.path.empty()) print("saved {}\n", saved_.path);
+    if (!saved_.path.empty()) print("{} {}\n", saved_.verb(), shown(saved_.path));
   }
 
   StreamTraining options_;
   StopSignal stop_;
+  ModelFile file_;
   std::optional<StreamInput> before_;  // of the run that is gone on with
   std::uint64_t rows_before_ = 0;
   StreamLearner learner_;
@@ -349,10 +359,6 @@ class StreamPass {
 
 }  // namespace
 
-int train_stream(const StreamTraining& options) {
-  // Who reads the first lines only does not mean to end the learning.
-  std::signal(SIGPIPE, SIG_IGN);
-  return StreamPass(options).run();
-}
+int train_stream(const StreamTraining& options) { return StreamPass(options).run(); }
 
 }  // namespace ignd::cli

@@ -5,6 +5,7 @@
 #include "cli/progress.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
@@ -43,12 +44,20 @@ struct Interrupted : std::runtime_error {
 // One training run as the user sees it.
 class Training {
  public:
-  Training(const TrainingData& data, TrainOptions options)
-      : data_(data), options_(std::move(options)), talks_(!options_.json && !options_.quiet), task_(data.task()) {}
+  Training(const TrainingData& data, TrainOptions options, ModelFile& file)
+      : data_(data),
+        options_(std::move(options)),
+        file_(file),
+        talks_(!options_.json && !options_.quiet),
+        task_(data.task()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
     // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
     if (options_.run.batch) TrainingRun(task_, options_.run);
+    Checkpoint now;
+    task_.save_reader(now);
+    task_.target().save(now);
+    file_.check_same_data(now);
     print_data();
     if (saved) {
       take_rate(*saved);
@@ -210,7 +219,7 @@ class Training {
       progress.clear();
       print_epoch(*report);
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-      if (due && run.status() == TrainingStatus::running) save(run);
+      if (due && run.status() == TrainingStatus::running) save(run, &ModelFile::save_partial);
     }
     learned_ = run.learned() - first_step;
     seconds_ = seconds_since(start);
@@ -234,16 +243,14 @@ class Training {
   }
 
   // Whatever happens, training goes on; the exit code tells.
-  void save(const TrainingRun& run) {
+  void save(const TrainingRun& run, Saved (ModelFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
-    const Saved saved = save_somewhere(checkpoint, options_.save);
-    is_saved_ = !saved.path.empty();
-    if (saved.fault.empty()) return;
+    saved_ = (file_.*how)(checkpoint);
+    if (saved_.fault.empty()) return;
     save_failed_ = true;
-    print_error("ignd: {}\n", saved.fault);
-    if (is_saved_) options_.save = saved.path;
+    print_error("ignd: {}\n", saved_.fault);
   }
 
   static int interrupted_early() {
@@ -252,11 +259,11 @@ class Training {
   }
 
   int interrupted(const TrainingRun& run) {
-    save(run);
-    if (!is_saved_) return interrupted_code;
+    save(run, &ModelFile::save_partial);
+    if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
-                with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(options_.save),
-                options_.save);
+                with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(saved_.path),
+                shown(shell_word(saved_.path)));
     return interrupted_code;
   }
 
@@ -266,11 +273,11 @@ class Training {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
-    if (!learned_nothing) save(run);
+    if (!learned_nothing || file_.path() != options_.resume) save(run, &ModelFile::save);
     try {
       print_result(run);
     } catch (const Interrupted&) {
-      print_error("ignd: interrupted before the model was measured; it is in {}\n", quoted_path(options_.save));
+      print_error("ignd: interrupted before the model was measured; it is in {}\n", quoted_path(file_.path()));
       return interrupted_code;
     }
     if (diverged) {
@@ -312,7 +319,7 @@ class Training {
             static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
     print_table(parts, judged);
-    if (is_saved_) print("\nsaved {}\n", options_.save);
+    if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), shown(saved_.path));
   }
 
   void print_json_result(const TrainingRun& run, const std::vector<std::string>& parts,
@@ -335,25 +342,26 @@ class Training {
         set_metrics(line, "baselines." + key + "." + parts[part], judged[i].on[part]);
       }
     }
-    if (is_saved_) line.set("saved", options_.save);
+    if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
     line.print();
   }
 
   const TrainingData& data_;
   TrainOptions options_;
+  ModelFile& file_;
   bool talks_;
   const LearningTask& task_;
   StopSignal stop_;
   std::uint64_t learned_ = 0;  // samples, since the run began or was resumed
   double seconds_ = 0;
-  bool is_saved_ = false;
+  Saved saved_;
   bool save_failed_ = false;  // at the place that was asked for
 };
 
 }  // namespace
 
-int train_on(const TrainingData& data, TrainOptions options, const std::optional<Checkpoint>& saved) {
-  return Training(data, std::move(options)).run(saved);
+int train_on(const TrainingData& data, TrainOptions options, ModelFile& file, const std::optional<Checkpoint>& saved) {
+  return Training(data, std::move(options), file).run(saved);
 }
 
 }  // namespace ignd::cli

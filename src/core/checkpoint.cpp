@@ -1,6 +1,7 @@
 #include "ignd/checkpoint.hpp"
 
 #include "core/atomic_file.hpp"
+#include "core/saved_run.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 
@@ -194,6 +195,8 @@ Stream Checkpoint::stream(std::string_view name) const {
   const auto& state = array<std::uint64_t>(fmt::format("stream.{}", name), 2);
   return Stream(Stream::State{state[0], state[1]});
 }
+
+bool is_checkpoint_file(const std::filesystem::path& path) { return read_file(path, magic.size()) == magic; }
 
 void Checkpoint::write(const std::filesystem::path& path) const { write_file_atomically(path, serialize(entries_)); }
 

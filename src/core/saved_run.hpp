@@ -5,12 +5,16 @@
 #include "ignd/trainer.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 namespace ignd {
 
 class Checkpoint;
+
+// Whether a file begins like a checkpoint, damaged or not. Throws FileError where it cannot be read.
+bool is_checkpoint_file(const std::filesystem::path& path);
 
 // What a trainer of single samples and one of batches have in common when a run is saved and gone on with.
 
