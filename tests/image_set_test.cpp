@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -65,13 +66,19 @@ std::vector<std::uint8_t> planes_of(const Image& image) {
   return planes;
 }
 
+std::vector<std::uint8_t> pixels_of(const ImageSet& set, std::size_t image) {
+  std::vector<std::uint8_t> pixels(set.image_bytes());
+  set.read_pixels(image, pixels);
+  return pixels;
+}
+
 // Every image is the one of its file, decoded and resized here.
 void expect_contents(const ImageSet& set, const Members& members) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     const auto member = std::ranges::find(members, set.name(i), &Members::value_type::first);
     ASSERT_NE(member, members.end()) << set.name(i);
     const Image image = resize(decode_image(member->second, "x"), {set.height(), set.width()});
-    EXPECT_TRUE(std::ranges::equal(set.pixels(i), planes_of(image))) << set.name(i);
+    EXPECT_TRUE(std::ranges::equal(pixels_of(set, i), planes_of(image))) << set.name(i);
   }
 }
 
@@ -340,6 +347,31 @@ TEST_F(Images, StayWhenTheCacheIsRemoved) {
   expect_contents(set, pets());
 }
 
+TEST_F(Images, ACacheThatIsChangedMeanwhileIsAnError) {
+  make_archive(path("a.zip"), pets());
+  const ImageSet set = open(path("a.zip"));
+  const std::string whole = content_of(cache_file());
+  const auto fault = [&]() -> std::string {
+    try {
+      for (std::size_t i = 0; i < set.size(); ++i) pixels_of(set, i);
+      return "";
+    } catch (const FileError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(fault(), "");
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, whole.size() / 3}) {
+    fs::resize_file(cache_file(), size);
+    EXPECT_TRUE(contains(fault(), "was changed while it was in use")) << fault();
+  }
+  std::string other = whole;
+  other[whole.size() / 4] = static_cast<char>(~other[whole.size() / 4]);
+  std::ofstream(cache_file(), std::ios::in | std::ios::binary) << other;  // in place
+  EXPECT_TRUE(contains(fault(), "was changed while it was in use")) << fault();
+  std::ofstream(cache_file(), std::ios::in | std::ios::binary) << whole;
+  EXPECT_EQ(fault(), "");
+}
+
 TEST_F(Images, ReadingCanBeStopped) {
   Members members;
   for (int i = 0; i < 300; ++i) {
@@ -450,7 +482,7 @@ TEST_F(Images, TheRealPhotographs) {
   std::size_t dogs = 0;
   for (std::size_t i = 0; i < set.size(); ++i) dogs += set.label(i);
   EXPECT_NEAR(static_cast<double>(dogs), 1500, 50);
-  EXPECT_EQ(set.pixels(0).size(), 150'528U);
+  EXPECT_EQ(pixels_of(set, 0).size(), 150'528U);
 }
 
 }  // namespace

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 namespace ignd {
@@ -122,17 +127,40 @@ ImageIndex parse_index(std::string_view bytes, std::uint64_t pixel_bytes) {
   return index;
 }
 
-ImageIndex read_index(std::string_view file) {
-  if (file.size() < header_size + trailer_size) fail("it is too short");
-  if (file.substr(0, header_size) != header()) fail("it is no image cache of this version");
+// False: the file ends too early, or cannot be read.
+bool read_at(int file, std::uint64_t at, std::span<char> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    at += static_cast<std::uint64_t>(count);
+  }
+  return true;
+}
+
+std::string bytes_at(int file, std::uint64_t at, std::uint64_t size) {
+  std::string bytes(size, '\0');
+  if (!read_at(file, at, bytes)) fail("it cannot be read to its end");
+  return bytes;
+}
+
+ImageIndex read_index(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) fail("it is not a regular file");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size < header_size + trailer_size) fail("it is too short");
+  const std::string head = bytes_at(file, 0, header_size);
+  if (head != header()) fail("it is no image cache of this version");
+  const std::string trailer = bytes_at(file, size - trailer_size, trailer_size);
   std::uint64_t begin = 0;
   std::uint64_t checksum = 0;
-  std::memcpy(&begin, file.end() - trailer_size, sizeof begin);
-  std::memcpy(&checksum, file.end() - sizeof checksum, sizeof checksum);
-  if (begin < header_size || begin > file.size() - trailer_size) fail("it is cut off or damaged");
-  const std::string_view covered = file.substr(begin, file.size() - begin - sizeof checksum);
-  if (checksum_of(file.substr(0, header_size), covered) != checksum) fail("its index is damaged");
-  return parse_index(covered.substr(0, covered.size() - sizeof begin), begin - header_size);
+  std::memcpy(&begin, trailer.data(), sizeof begin);
+  std::memcpy(&checksum, trailer.data() + sizeof begin, sizeof checksum);
+  if (begin < header_size || begin > size - trailer_size) fail("it is cut off or damaged");
+  const std::string covered = bytes_at(file, begin, size - begin - sizeof checksum);
+  if (checksum_of(head, covered) != checksum) fail("its index is damaged");
+  return parse_index(std::string_view(covered).substr(0, covered.size() - sizeof begin), begin - header_size);
 }
 
 std::uint64_t hash_of(std::span<const std::uint8_t> pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
@@ -157,18 +185,39 @@ void ImageCacheWriter::finish(const ImageIndex& index) {
   file_.append(bytes);
 }
 
-ImageCache::ImageCache(MappedFile file) : file_(std::move(file)), index_(read_index(file_.bytes())) {}
+ImageCache ImageCache::open(const std::filesystem::path& path) {
+  // Without waiting: opening a pipe would, for somebody to write to it.
+  return ImageCache(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
 
-void ImageCache::check_pixels() const {
-  for (std::size_t i = 0; i < index_.images.size(); ++i) {
-    if (hash_of(pixels(i)) != index_.images[i].hash) fail("its pixels are damaged");
+ImageCache::ImageCache(const ImageCacheWriter& writer) : ImageCache(::fcntl(writer.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+
+ImageCache::ImageCache(int descriptor) : file_(descriptor) {
+  if (file_ < 0) fail(std::generic_category().message(errno));
+  try {
+    index_ = read_index(file_);
+  } catch (...) {
+    ::close(file_);
+    throw;
   }
 }
 
-std::span<const std::uint8_t> ImageCache::pixels(std::size_t image) const {
-  const std::size_t size = index_.image_bytes();
-  const char* at = file_.bytes().data() + header_size + index_.images[image].slot * size;
-  return {reinterpret_cast<const std::uint8_t*>(at), size};
+ImageCache::ImageCache(ImageCache&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), index_(std::move(other.index_)) {}
+
+ImageCache::~ImageCache() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void ImageCache::check_pixels() const {
+  std::vector<std::uint8_t> pixels(index_.image_bytes());
+  for (std::size_t i = 0; i < index_.images.size(); ++i) read_pixels(i, pixels);
+}
+
+void ImageCache::read_pixels(std::size_t image, std::span<std::uint8_t> pixels) const {
+  const std::uint64_t at = header_size + index_.images[image].slot * std::uint64_t{pixels.size()};
+  const std::span bytes(reinterpret_cast<char*>(pixels.data()), pixels.size());
+  if (!read_at(file_, at, bytes) || hash_of(pixels) != index_.images[image].hash) fail("its pixels are damaged");
 }
 
 }  // namespace ignd

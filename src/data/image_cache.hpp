@@ -3,7 +3,6 @@
 #include "core/atomic_file.hpp"
 #include "data/class_files.hpp"
 #include "data/image.hpp"
-#include "data/mapped_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -55,20 +54,31 @@ class ImageCacheWriter {
   std::uint64_t bytes_ = 0;
 };
 
-// Such a file, mapped into memory.
+// Such a file, open to be read from. It stays when it is removed. It is read and not mapped into memory: a file that
+// is cut off meanwhile is then an error to report, and not the end of the program.
 class ImageCache {
  public:
-  // Reads the index. Throws FileError where anything but the pixels is damaged.
-  explicit ImageCache(MappedFile file);
+  // These read the index. They throw FileError where anything but the pixels is damaged.
+  static ImageCache open(const std::filesystem::path& path);
+  explicit ImageCache(const ImageCacheWriter& writer);
+  ~ImageCache();
+  ImageCache(ImageCache&& other) noexcept;
+  ImageCache(const ImageCache&) = delete;
+  ImageCache& operator=(const ImageCache&) = delete;
+  ImageCache& operator=(ImageCache&&) = delete;
 
   // Reads all pixels. Throws FileError where they are not those that were written.
   void check_pixels() const;
 
   const ImageIndex& index() const { return index_; }
-  std::span<const std::uint8_t> pixels(std::size_t image) const;
+
+  // Into room for index().image_bytes(). Throws FileError where they are no longer those that were written.
+  void read_pixels(std::size_t image, std::span<std::uint8_t> pixels) const;
 
  private:
-  MappedFile file_;
+  explicit ImageCache(int descriptor);
+
+  int file_;  // owned
   ImageIndex index_;
 };
 

@@ -169,7 +169,7 @@ std::optional<ImageCache> find_cache(const fs::path& folder, const Wanted& wante
   std::error_code fault;
   if (!fs::exists(path, fault)) return {};
   try {
-    ImageCache cache(MappedFile::open(path));
+    ImageCache cache = ImageCache::open(path);
     if (!wanted.is_met_by(cache.index())) return {};
     cache.check_pixels();
     return cache;
@@ -218,6 +218,15 @@ std::uint64_t checksum_of(const ImageIndex& index) {
 ImageSet::ImageSet(ImageCache cache, std::string note)
     : cache_(std::move(cache)), checksum_(checksum_of(cache_.index())), note_(std::move(note)) {}
 
+void ImageSet::read_pixels(std::size_t i, std::span<std::uint8_t> pixels) const {
+  try {
+    cache_.read_pixels(i, pixels);
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("the image cache of {} was changed while it was in use: {}; start again",
+                                quoted_path(index().source), fault.what()));
+  }
+}
+
 ImageSet ImageSet::open(const fs::path& source, ImageSize size, const ImageSetOptions& options) {
   check_size(size);
   const fs::path path = resolved(source);
@@ -235,7 +244,7 @@ ImageSet ImageSet::open(const fs::path& source, ImageSize size, const ImageSetOp
     writer = std::make_unique<ImageCacheWriter>(temporary_folder());
   }
   write_cache(wanted, options, *writer);
-  ImageCache cache(MappedFile(writer->descriptor()));
+  ImageCache cache(*writer);
   if (is_kept) writer->keep_as(wanted.file_name());
   return {std::move(cache), note};
 }

@@ -20,7 +20,7 @@ struct ImageSetOptions {
 };
 
 // Images in folders named after their class (class_files.hpp), all of one size. They are decoded once and kept in a
-// file, which is mapped into memory and made anew when the source has changed.
+// file, which is read from and made anew when the source has changed.
 class ImageSet {
  public:
   static constexpr ImageSize default_size{224, 224};
@@ -38,8 +38,10 @@ class ImageSet {
   const std::string& name(std::size_t i) const { return index().images[i].file.name; }
   std::size_t label(std::size_t i) const { return index().images[i].file.label; }
   FilePart part(std::size_t i) const { return index().images[i].file.part; }
-  // All of red, then all of green, then all of blue, each row by row. They live as long as the set.
-  std::span<const std::uint8_t> pixels(std::size_t i) const { return cache_.pixels(i); }
+  // All of red, then all of green, then all of blue, each row by row, into room for just that. Throws FileError where
+  // somebody has changed the cache meanwhile.
+  void read_pixels(std::size_t i, std::span<std::uint8_t> pixels) const;
+  std::size_t image_bytes() const { return index().image_bytes(); }
 
   // Files that are no images, or damaged ones.
   const std::vector<SkippedFile>& skipped() const { return index().skipped; }

@@ -51,7 +51,10 @@ std::string ImageTask::model_spec(const std::string& text) const {
 
 Sample<float> ImageTask::sample(std::uint32_t row, std::span<float> room) const {
   const auto x = room.first(this->room());
-  scale_pixels(images_->pixels(row), x);
+  thread_local std::vector<std::uint8_t> pixels;
+  pixels.resize(images_->image_bytes());
+  images_->read_pixels(row, pixels);
+  scale_pixels(pixels, x);
   return {.x = {x}, .y = target_in_units(row)};
 }
 
