@@ -447,6 +447,14 @@ TEST(Escape, EveryOutputHasItsOwnWay) {
   EXPECT_EQ(markdown_text("a|b_c*d `e` <f>"), "a\\|b\\_c\\*d \\`e\\` &lt;f&gt;");
   EXPECT_EQ(csv_field("plain"), "plain");
   EXPECT_EQ(csv_field("a,\"b\"\n"), "\"a,\"\"b\"\" \"");
+  for (const char* formula : {"=1+1", "+a", "-1+cmd|' /C calc'!A0", "@SUM(A1)"}) {
+    EXPECT_EQ(csv_field(formula), "'" + std::string(formula));
+    EXPECT_EQ(csv_bytes(formula), "'" + std::string(formula));
+  }
+  EXPECT_EQ(csv_bytes("\t=1"), "'\t=1");
+  EXPECT_EQ(csv_bytes("=a,b"), "\"'=a,b\"");
+  EXPECT_EQ(csv_bytes("\x1b\n"), "\"\x1b\n\"") << "every byte stays";
+  for (const char* number : {"-1", "+1", "-1.5e-7", "-inf", "a=b", "", "'a"}) EXPECT_EQ(csv_field(number), number);
   EXPECT_EQ(gnuplot_text("it's \\n"), "'it''s \\n'");
   EXPECT_EQ(slug("../Frozen Lake_2/é"), "frozen-lake-2");
   EXPECT_EQ(slug("é"), "unnamed");

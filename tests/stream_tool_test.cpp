@@ -1,3 +1,4 @@
+#include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
@@ -7,8 +8,11 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fcntl.h>
@@ -374,6 +378,12 @@ TEST_F(StreamTool, GoesOnWithTheSameOptionsOnly) {
     }
   };
   refuse_model(whole.substr(0, whole.size() / 2), "truncated");
+  Checkpoint strange = Checkpoint::read(model);
+  std::vector<float> weights = std::get<std::vector<float>>(strange.entries().at("weights"));
+  weights[weights.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+  strange.set("weights", std::span<const float>(weights));
+  strange.write(path("strange.ignd"));
+  refuse_model(content_of(path("strange.ignd")), "weights are not all finite");
   Stream random(5, "flips");
   for (int i = 0; i < 5; ++i) {
     std::string flipped = whole;

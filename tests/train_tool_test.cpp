@@ -9,9 +9,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -628,6 +632,64 @@ TEST_F(TrainTool, ReplacesAnOlderModelOfTheSameData) {
   refuse("--target y", "is truncated");
   write("data.ignd", "");
   EXPECT_TRUE(contains(run_shell(command + "--target y").out, "\nsaved data.ignd\n")) << "an empty file is nothing";
+}
+
+// Names of columns, classes and files may hold what a terminal would obey.
+TEST_F(TrainTool, NothingThatATerminalObeysIsPrinted) {
+  const std::string evil = "\x1b]0;owned\x07\x1b[2J";
+  Words lines{"a" + evil + ",b,y" + evil};
+  for (int i = 0; i < 60; ++i) {
+    const bool first = i % 2 == 0;
+    lines.push_back(
+        fmt::format("{},{},{}", first ? i : -i, i % 7 == 0 ? "x" + evil : "z", first ? "=yes" + evil : "no"));
+  }
+  const std::string data = write(("data" + evil + ".csv").c_str(), joined(lines));
+  const std::string model = path(("model" + evil + ".ignd").c_str());
+  const Words command{"train", data, "--target", "y" + evil, "--lr", "0.01", "--epochs", "2", "--save", model};
+  std::vector<Words> commands{command, command, command + Words{"--json"}, command + Words{"--stream"}};
+  commands.push_back({"train", data, "--target", "none" + evil, "--save", model});
+  commands.push_back({"evaluate", model, data});
+  commands.push_back({"inspect", model});
+  commands.push_back({"predict", path(("none" + evil).c_str()), data});
+  for (const Words& words : commands) {
+    const Outcome outcome = run_tool(words);
+    for (const std::string& text : {outcome.out, outcome.err}) {
+      EXPECT_EQ(text.find_first_of("\x1b\x07\r"), std::string::npos) << ::testing::PrintToString(words) << text;
+    }
+    EXPECT_NE(outcome.out + outcome.err, "");
+  }
+  run_tool(command);
+  const Outcome predicted = run_tool({"predict", model, data});
+  EXPECT_TRUE(contains(predicted.out, ",'=yes" + evil)) << "a pipe gets every byte, but no formula";
+}
+
+TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
+  run_tool(train("y"));
+  const Checkpoint good = Checkpoint::read(model_);
+  const auto refuse = [&](const std::string& name, auto values, const std::string& part) {
+    for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      values[0] = static_cast<typename decltype(values)::value_type>(bad);
+      Checkpoint broken = good;
+      broken.set(name, std::span(std::as_const(values)));
+      broken.write(path("broken.ignd"));
+      for (const Words& words : {Words{"predict", path("broken.ignd"), data_}, Words{"inspect", path("broken.ignd")},
+                                 Words{"train", data_, "--target", "y", "--resume", path("broken.ignd")}}) {
+        // Who goes on has the rate from the file, but the scales from the data.
+        if ((name == "run.rate") != (words[0] == "train") && name != "table.weights" && name != "target.scale")
+          continue;
+        const Outcome outcome =
+            run_tool(words[0] == "train" ? words + Words{"--model", "mlp:8,8", "--epochs", "3"} : words);
+        EXPECT_EQ(outcome.exit_code, 1) << name;
+        EXPECT_TRUE(contains(outcome.err, part)) << name << ": " << outcome.err;
+      }
+    }
+  };
+  const auto numbers = [&](const std::string& name) { return std::get<std::vector<double>>(good.entries().at(name)); };
+  refuse("table.weights", std::get<std::vector<float>>(good.entries().at("table.weights")),
+         "weights are not all finite");
+  refuse("target.scale", numbers("target.scale"), "scale is not finite");
+  refuse("column.0.scale", numbers("column.0.scale"), "cannot be used");
+  refuse("run.rate", numbers("run.rate"), "its learning rate is");
 }
 
 TEST_F(TrainTool, PeriodicSavesHaveANameOfTheirOwn) {

@@ -1,6 +1,6 @@
 #include "cli/class_columns.hpp"
 
-#include "cli/prediction_writer.hpp"
+#include "report/escape.hpp"
 #include "train/softmax.hpp"
 
 #include <cmath>
@@ -10,13 +10,13 @@
 namespace ignd::cli {
 
 ClassColumns::ClassColumns(const Target& target) : names_(target.classes), probabilities_(target.classes.size()) {
-  for (const std::string& name : names_) fields_.push_back(as_field(name));
+  for (const std::string& name : names_) fields_.push_back(csv_bytes(name));
 }
 
 std::string ClassColumns::header() const {
   std::string header = ",prediction";
   if (names_.size() <= 2) return header + ",probability";
-  for (const std::string& name : names_) header += "," + as_field("probability_" + name);
+  for (const std::string& name : names_) header += "," + csv_bytes("probability_" + name);
   return header;
 }
 

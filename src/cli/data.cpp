@@ -37,12 +37,12 @@ int fetch_data(const DataOptions& options) {
   Progress progress("Fetching " + set.name, set.size, "bytes", false);
   const auto path = ignd::fetch_data(set, options.from, [&](std::uint64_t done) { progress.update(done); });
   progress.clear();
-  print("{}\n", path.string());
+  print_data(path.string() + "\n");
   return 0;
 }
 
 int print_data_path(const DataOptions& options) {
-  print("{}\n", find_data(options.name).string());
+  print_data(find_data(options.name).string() + "\n");
   return 0;
 }
 

@@ -89,7 +89,7 @@ std::string JsonLine::text() const {
 }
 
 void JsonLine::print() const {
-  cli::print("{}\n", text());
+  print_data(text() + "\n");
   std::fflush(stdout);
 }
 

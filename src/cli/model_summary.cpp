@@ -35,7 +35,7 @@ void print_summary(const TrainedModel& model, const Checkpoint& checkpoint) {
   const std::string batch = batch_in(checkpoint);
   print("rule {}, transform {}{}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
         batch.empty() ? "" : ", batch " + batch, checkpoint.text("schedule"), with_commas(checkpoint.number("steps")));
-  print("target {}: {}\n", model.target.name, describe(model.target));
+  print("target {}: {}\n", for_terminal(model.target.name), describe(model.target));
 }
 
 JsonLine summary_line(const TrainedModel& model, const Checkpoint& checkpoint) {

@@ -1,7 +1,9 @@
 #include "cli/prediction_writer.hpp"
 
+#include "cli/output.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "report/escape.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,13 +12,6 @@
 #include <fmt/format.h>
 
 namespace ignd::cli {
-
-std::string as_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
-  return field + '"';
-}
 
 PredictionWriter::PredictionWriter(std::string path, Mode mode)
     : path_(std::move(path)),
@@ -36,12 +31,14 @@ void PredictionWriter::add(std::uint64_t row, double prediction) {
 
 void PredictionWriter::add(std::uint64_t row, const std::string& label, double probability) {
   if (std::exchange(needs_header_, false)) write("row,prediction,probability\n");
-  write(fmt::format("{},{},{:.9g}\n", row, as_field(label), probability));
+  write(fmt::format("{},{},{:.9g}\n", row, csv_bytes(label), probability));
 }
 
 void PredictionWriter::write(const std::string& text) {
   if (failed()) return;
-  if (std::fwrite(text.data(), 1, text.size(), file_) < text.size()) error_ = errno;
+  const bool written =
+      file_ == stdout ? print_data(text) : std::fwrite(text.data(), 1, text.size(), file_) == text.size();
+  if (!written) error_ = errno;
 }
 
 void PredictionWriter::flush() {

@@ -7,9 +7,6 @@
 
 namespace ignd::cli {
 
-// As a field of comma-separated values.
-std::string as_field(const std::string& text);
-
 // Predictions as comma-separated values, written as they are made: row,prediction[,probability].
 class PredictionWriter {
  public:

@@ -12,6 +12,11 @@
 #include <unistd.h>
 
 namespace ignd::cli {
+namespace {
+
+constexpr const char* line_start = "\r\x1b[K";  // and nothing on it
+
+}  // namespace
 
 Progress::Progress(std::string what, std::uint64_t total, std::string unit, bool quiet)
     : what_(std::move(what)), total_(total), unit_(std::move(unit)), visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
@@ -43,14 +48,15 @@ void Progress::show(double share, const std::string& words) {
   constexpr std::size_t width = 24;
   const double shown = std::clamp(share, 0.0, 1.0);
   const auto full = static_cast<std::size_t>(shown * width);
-  print_error("\r\x1b[K{} [{}{}] {:3.0f} %  {}", what_, std::string(full, '#'), std::string(width - full, '.'),
-              100 * shown, words);
+  std::fputs(line_start, stderr);
+  print_error("{} [{}{}] {:3.0f} %  {}", what_, std::string(full, '#'), std::string(width - full, '.'), 100 * shown,
+              words);
   std::fflush(stderr);
 }
 
 void Progress::clear() {
   if (!drawn_) return;
-  print_error("\r\x1b[K");
+  std::fputs(line_start, stderr);
   std::fflush(stderr);
 }
 

@@ -55,8 +55,8 @@ std::string describe(const Target& target) {
     return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));
   }
   if (target.is_class()) {
-    return fmt::format("class {} or {}; probabilities are of {}", target.classes[0], target.classes[1],
-                       target.classes[1]);
+    return fmt::format("class {} or {}; probabilities are of {}", for_terminal(target.classes[0]),
+                       for_terminal(target.classes[1]), for_terminal(target.classes[1]));
   }
   if (target.logarithm) return "number, learned as the logarithm of what is expected";
   return fmt::format("number, mean {:.4g}, deviation {:.4g}", target.mean, target.deviation);

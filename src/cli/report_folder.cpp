@@ -78,7 +78,7 @@ int make_report(const std::string& folder) {
   }
   for (const std::string& warning : write_report(all, folder, "gnuplot", paper_results(all, store)).warnings)
     print_error("ignd: {}\n", warning);
-  print("{}\n", (std::filesystem::path(folder) / "report.html").string());
+  print_data((std::filesystem::path(folder) / "report.html").string() + "\n");
   return code;
 }
 

@@ -270,7 +270,7 @@ class StreamPass {
     }
     print_error("ignd: interrupted after line {} of {}; saved {}; go on with --resume {} and the lines behind it\n",
                 with_commas(last_line_), options_.data.name(), quoted_path(saved_.path),
-                shown(shell_word(saved_.path)));
+                for_terminal(shell_word(saved_.path)));
     return interrupted_code;
   }
 
@@ -339,7 +339,7 @@ class StreamPass {
     if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy());
     if (skipped > 0) print("; {}", skipped_text(skipped));
     print("; {:.3g} s, {:.3g} examples/s\n", seconds_, rate);
-    if (!saved_.path.empty()) print("{} {}\n", saved_.verb(), shown(saved_.path));
+    if (!saved_.path.empty()) print("{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
   StreamTraining options_;

@@ -92,10 +92,10 @@ class Training {
       line.print();
     }
     if (!talks_) return;
-    print("{}: {} {}: {} to train on, {} to validate, {} to test\n", options_.data.path, with_commas(data_.size()),
-          data_.samples(), with_commas(split.train.size()), with_commas(split.validation.size()),
-          with_commas(split.test.size()));
-    print("target {}: {}\n", task_.target().name, describe(task_.target()));
+    print("{}: {} {}: {} to train on, {} to validate, {} to test\n", for_terminal(options_.data.path),
+          with_commas(data_.size()), data_.samples(), with_commas(split.train.size()),
+          with_commas(split.validation.size()), with_commas(split.test.size()));
+    print("target {}: {}\n", for_terminal(task_.target().name), describe(task_.target()));
     if (!task_.target().choice.empty()) print("  {}\n", task_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
     const std::string batch = options_.run.batch ? "; batch " + describe(*options_.run.batch) : "";
@@ -131,6 +131,9 @@ class Training {
 
   void take_rate(const Checkpoint& saved) {
     const double rate = saved.array<double>("run.rate", 1)[0];
+    if (!std::isfinite(rate) || !(rate > 0)) {
+      throw FileError(fmt::format("cannot go on with {}: its learning rate is {}", quoted_path(options_.resume), rate));
+    }
     if (options_.rate != "auto" && options_.run.rate != rate) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
                                   rate, options_.run.rate));
@@ -263,7 +266,7 @@ class Training {
     if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
                 with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(saved_.path),
-                shown(shell_word(saved_.path)));
+                for_terminal(shell_word(saved_.path)));
     return interrupted_code;
   }
 
@@ -319,7 +322,7 @@ class Training {
             static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
     print_table(parts, judged);
-    if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), shown(saved_.path));
+    if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
   void print_json_result(const TrainingRun& run, const std::vector<std::string>& parts,

@@ -78,14 +78,14 @@ int predict(const UseOptions& options) {
     }
     out += '\n';
     if (to_file || out.size() < enough) continue;
-    print("{}", out);
+    print_data(out);
     if (std::ferror(stdout) != 0) return 0;  // which main.cpp turns into a failure
     out.clear();
   }
   if (to_file) {
     write_file_atomically(options.output, out);
   } else {
-    print("{}", out);
+    print_data(out);
   }
   if (unknown > 0) {
     print_error("ignd: {} values were texts that training did not have; they count as none of the known ones\n",
@@ -126,7 +126,8 @@ int inspect(const UseOptions& options) {
     return 0;
   }
   print_summary(model, checkpoint);
-  for (const ColumnCode& code : model.encoder.columns()) print("  {:<20} {}\n", code.name, describe(code));
+  for (const ColumnCode& code : model.encoder.columns())
+    print("  {:<20} {}\n", for_terminal(code.name), describe(code));
   return 0;
 }
 

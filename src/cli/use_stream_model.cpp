@@ -188,7 +188,8 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
         with_commas(learner.weights_not_zero()), with_commas(weights));
   print("{}\n", learner.decision());
   print("{} examples, average progressive loss {:.6g}\n", with_commas(total.examples), total.average_loss());
-  print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", model.input.target, describe_target(model));
+  print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", for_terminal(model.input.target),
+        describe_target(model));
   return 0;
 }
 

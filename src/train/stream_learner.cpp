@@ -369,6 +369,10 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
   if (!learner.decision_.empty()) {
     if (!learner.trainer_) learner.start(checkpoint.text("loss"));
     learner.trainer_->restore(checkpoint);
+    const std::span<const float> weights = learner.model_->parameters();
+    if (!std::ranges::all_of(weights, [](auto weight) { return std::isfinite(weight); })) {
+      throw FileError("its weights are not all finite");
+    }
   }
   const auto& numbers = checkpoint.array<double>("learner.numbers", 9);
   const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 5);
@@ -378,6 +382,9 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
   learner.range_.scale = numbers[3];
   learner.range_.seen = counts[0];
   learner.range_.has_scale = counts[1] != 0;
+  if (!std::isfinite(learner.range_.offset) || !std::isfinite(learner.range_.scale)) {
+    throw FileError("the scale of its target is not finite");
+  }
   learner.statistics_ = {.rows = counts[2],
                          .examples = counts[3],
                          .skipped = counts[4],

@@ -6,6 +6,7 @@
 #include "ignd/vector_loss.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -317,6 +318,9 @@ Target Target::load(const Checkpoint& checkpoint) {
   target.mean = scale[0];
   target.deviation = scale[1];
   target.positive = scale[2];
+  if (!std::isfinite(target.mean) || !std::isfinite(target.deviation)) {
+    throw FileError("the model has a target whose scale is not finite");
+  }
   return target;
 }
 

@@ -30,6 +30,9 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
     }
     const auto weights = loaded.model->parameters();
     std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
+    if (!std::ranges::all_of(weights, [](float weight) { return std::isfinite(weight); })) {
+      throw FileError("its weights are not all finite");
+    }
     return loaded;
   } catch (const InvalidArgument& fault) {
     throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
