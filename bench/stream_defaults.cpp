@@ -2,15 +2,20 @@
 //   build/release/bin/stream_defaults ROWS FIRST_SEED SEEDS STREAM[,STREAM...] [SETTING...]
 // A setting is "default", or KEY=TEXT pairs with ';' between them, of the keys rule, schedule, metric, centre, scale
 // and offset (the last two of the targets). Prints the mean over the seeds, or with one setting all of them.
+//   build/release/bin/stream_defaults --write ROWS SEED STREAM > FILE
+// writes a stream as Vowpal Wabbit's text; the labels of classes are -1 and 1 there.
 #include "core/text.hpp"
 #include "stream_scenarios.hpp"
 #include "train/stream_learner.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace {
 
@@ -66,10 +71,28 @@ double progressive_loss(const Setting& setting, ignd::ExampleBlock block) {
   return learner.statistics().average_loss();
 }
 
+void write_vw(const ignd::ExampleBlock& block) {
+  const bool classes = std::ranges::all_of(block.target, [](double y) { return y == 0 || y == 1; });
+  std::string line;
+  for (std::size_t row = 0; row < block.size(); ++row) {
+    const double y = block.target[row];
+    line = ignd::format_number(classes ? 2 * y - 1 : y) + " |";
+    for (std::size_t k = block.begin_of(row); k < block.end[row]; ++k) {
+      line += fmt::format(" {}:{}", block.index[k], block.value[k]);
+    }
+    std::puts(line.c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
+    if (argc == 5 && std::string(argv[1]) == "--write") {
+      write_vw(
+          ignd::bench::make_stream(argv[4], ignd::parse_count(argv[3], "seed"), ignd::parse_count(argv[2], "rows")));
+      return 0;
+    }
     if (argc < 5) throw ignd::InvalidArgument("usage: stream_defaults ROWS FIRST_SEED SEEDS STREAMS [SETTING...]");
     const auto rows = ignd::parse_count(argv[1], "rows");
     const auto first = ignd::parse_count(argv[2], "first seed");

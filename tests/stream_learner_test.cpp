@@ -267,13 +267,15 @@ TEST(StreamLearner, TheUnitsOfTheTargetChangeNothing) {
   }
 }
 
-TEST(StreamLearner, BeatsTheFiguresOfVowpalWabbit) {
-  // docs/stream.md: on this generator it reaches .0189 at the best, and over more seeds .012 to .08.
+// The noise alone is .01, and what eight weights cost to learn comes on top. bench/compare_vw.py has Vowpal Wabbit on
+// streams of this kind.
+TEST(StreamLearner, EndsNearTheNoiseWhateverTheScales) {
   Stream stream(6, "scales");
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const double loss = loss_of(regression(seed, 100000, random_scales(stream)));
     EXPECT_LT(loss, 0.0189);
+    EXPECT_GT(loss, 0.0099) << "nothing predicts the noise";
     sum += loss;
   }
   EXPECT_LT(sum / 3, 0.013);
