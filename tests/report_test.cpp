@@ -651,6 +651,9 @@ TEST(Figure, TestAndValidationCurvesAreLabelled) {
     EXPECT_EQ(validation.panels[0].lines[0].points[1].y, 0.9);
     EXPECT_NE(validation.name, test.name);
   }
+  EXPECT_EQ(rate_figure(experiment).y_label, "test accuracy") << "whatever the rates were chosen by";
+  experiment.metric.label = "validation accuracy";
+  EXPECT_EQ(curve_figure(experiment).y_label, "validation accuracy") << "as the experiment says";
   EXPECT_EQ(curve_figure(lake_experiment()).y_label, "episode return") << "there is nothing to tell apart";
   EXPECT_EQ(curves_csv(experiment, CurvePart::validation),
             "panel,method,x,mean,std,n,ended\np,m,0,0.6,,1,0\n"
@@ -811,6 +814,9 @@ TEST(Figure, RatesAreThoseWhereNothingFailed) {
   EXPECT_EQ(panel.lines[1].points[1].x, panel.high_x);
   EXPECT_NEAR(panel.lines[1].points[1].y, 0.8, 1e-12);
   EXPECT_TRUE(contains(figure_script(figure, FigureFormat::svg), "set logscale x"));
+  EXPECT_FALSE(contains(figure.caption, "rung"));
+  experiment.panels[0].methods[0].search[0].rung = 1;
+  EXPECT_TRUE(contains(rate_figure(experiment).caption, "those of different rungs cannot be compared"));
   const auto lines = lines_of(rates_csv(experiment));
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[2], "p,m,,0.01,0.5,0,2,0,0");

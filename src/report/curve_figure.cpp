@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -25,14 +24,6 @@ std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
 
 constexpr const char* no_test_curve =
     "an earlier version made them and recorded the validation samples alone (another results folder makes them anew)";
-
-// "validation accuracy" of "test accuracy" or "accuracy".
-std::string label_on(std::string_view part, std::string_view label) {
-  for (const std::string_view other : {"test ", "validation "}) {
-    if (label.starts_with(other)) label.remove_prefix(other.size());
-  }
-  return fmt::format("{} {}", part, label);
-}
 
 // What the drawing of one experiment's panels goes through.
 class PanelMaker {
@@ -178,13 +169,12 @@ Figure curve_figure(const ExperimentResults& experiment, CurvePart part) {
   if (part == CurvePart::validation) {
     figure.heading += " on the validation samples";
     figure.title += ": validation samples";
-    figure.y_label = label_on("validation", figure.y_label);
+    figure.y_label = validation_label(experiment.metric);
     if (!has_curve(experiment, CurvePart::scored)) {
       figure.caption += fmt::format(" There are no curves of the test samples: {}.", no_test_curve);
     }
   } else if (has_curve(experiment, CurvePart::validation)) {
     figure.heading += " on the test samples";
-    figure.y_label = label_on("test", figure.y_label);
   }
   figure.x_label = experiment.x_label;
   PanelMaker maker(experiment, part, false);

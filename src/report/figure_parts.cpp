@@ -5,12 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace ignd {
 namespace {
 
 // gnuplot calculates with the squares of what it draws, and more.
 bool is_drawable(double value) { return std::abs(value) < 1e100; }
+
+constexpr std::string_view of_test = "test ", of_validation = "validation ";
+
+// "accuracy" of "test accuracy".
+std::string without_part(std::string_view label) {
+  for (const std::string_view part : {of_test, of_validation}) {
+    if (label.starts_with(part)) label.remove_prefix(part.size());
+  }
+  return std::string(label);
+}
 
 }  // namespace
 
@@ -55,10 +66,18 @@ std::size_t LineStyles::of(const std::string& name) {
   return index;
 }
 
+std::string validation_label(const MetricInfo& metric) {
+  return std::string(of_validation) + without_part(metric.label);
+}
+
 Figure figure_of(const ExperimentResults& experiment) {
   Figure figure;
   figure.title = title_of(experiment) + (experiment.preview ? " (preview)" : "");
   figure.y_label = experiment.metric.label;
+  // Where there are two curves, each says which it is.
+  if (has_curve(experiment, CurvePart::validation) && !figure.y_label.starts_with(of_validation)) {
+    figure.y_label = std::string(of_test) + without_part(figure.y_label);
+  }
   figure.log_y = experiment.metric.log_scale;
   figure.caption =
       figure.log_y ? "Lines are geometric means over the seeds, shaded regions ±1 standard deviation of the logarithms."

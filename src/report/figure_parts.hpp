@@ -33,6 +33,9 @@ class LineStyles {
   std::vector<std::string> names_;
 };
 
+// "validation accuracy" of "test accuracy" or "accuracy".
+std::string validation_label(const MetricInfo& metric);
+
 // Everything but name, heading, x axis and panels.
 Figure figure_of(const ExperimentResults& experiment);
 

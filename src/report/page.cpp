@@ -269,7 +269,10 @@ std::string searches(const ExperimentResults& experiment) {
   }
   if (html.empty()) return "";
   return "<h3>Where the rates were chosen from</h3>\n" +
-         paragraph("The mean of what a rate is chosen by; there is none where a run failed or is missing.", "note") +
+         paragraph(
+             "The mean of what a rate is chosen by, which is never what is reported: the score on the validation "
+             "samples, or on seeds of their own. There is none where a run failed or is missing.",
+             "note") +
          html;
 }
 

@@ -39,6 +39,14 @@ FigureLine given_line(const MethodResults& method, const Range& rates, bool log_
   return line;
 }
 
+bool has_rungs(const ExperimentResults& experiment) {
+  return std::ranges::any_of(experiment.panels, [](const PanelResults& panel) {
+    return std::ranges::any_of(panel.methods, [](const MethodResults& method) {
+      return std::ranges::any_of(method.search, [](const RateResult& rate) { return rate.rung > 0; });
+    });
+  });
+}
+
 Range rates_of(const PanelResults& panel) {
   Range rates;
   for (const MethodResults& method : panel.methods) {
@@ -79,6 +87,10 @@ Figure rate_figure(const ExperimentResults& experiment) {
   figure.log_x = true;
   figure.marks = true;
   figure.caption += " A rate is left out where a run failed. Flat lines have no rate.";
+  if (has_rungs(experiment)) {
+    figure.caption +=
+        " A point is of the last rung that its rate reached; those of different rungs cannot be compared.";
+  }
   LineStyles styles;
   for (const PanelResults& panel : experiment.panels)
     figure.panels.push_back(make_panel(panel, experiment.metric, styles));
