@@ -36,6 +36,10 @@ struct Data {
   }
 };
 
+// Next to none: what is fitted is the likelihood itself. A plane that separates the labels needs something.
+const RidgeChoice no_ridge{.validation = {}, .ridges = {0}};
+const RidgeChoice tiny_ridge{.validation = {}, .ridges = {1e-8}};
+
 Data random_data(Stream& stream, std::size_t rows, std::size_t features) {
   Data data{features, normal_vector<float>(stream, rows * features), normal_vector(stream, rows), {}};
   for (std::size_t i = 0; i < rows; ++i) data.weight.push_back(stream.uniform(0.1, 3));
@@ -94,7 +98,7 @@ VectorXd fitted_by_qr(const Data& data) {
 }
 
 double largest_difference_from_qr(const Data& data) {
-  const auto fit = least_squares(data.rows(), data.features);
+  const auto fit = least_squares(data.rows(), data.features, no_ridge);
   const VectorXd fitted = fitted_by_qr(data);
   double largest = 0;
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -141,7 +145,7 @@ TEST(LeastSquares, FindsTheLineThatMadeTheData) {
   for (std::size_t i = 0; i < 50; ++i) {
     data.y[i] = 4 + 2 * static_cast<double>(data.row(i)[0]) - 3 * static_cast<double>(data.row(i)[2]);
   }
-  const auto fit = least_squares(data.rows(), 3).value();
+  const auto fit = least_squares(data.rows(), 3, no_ridge).value();
   EXPECT_NEAR(fit.bias, 4, 1e-12);
   EXPECT_NEAR(fit.weights[0], 2, 1e-12);
   EXPECT_NEAR(fit.weights[1], 0, 1e-12);
@@ -173,7 +177,7 @@ TEST(LeastSquares, KeepsWeightsSmallIfThereAreFewerRowsThanFeatures) {
   Stream stream(4, "baselines");
   for (int trial = 0; trial < 50; ++trial) {
     const Data data = random_data(stream, 5, 40);
-    const auto fit = least_squares(data.rows(), 40).value();
+    const auto fit = least_squares(data.rows(), 40, no_ridge).value();
     double squares = 0;
     for (const double weight : fit.weights) squares += weight * weight;
     EXPECT_LT(squares, 10) << "five targets of size 1 need no large weights in 40 directions";
@@ -184,7 +188,7 @@ TEST(LeastSquares, GivesAConstantColumnNoWeight) {
   Stream stream(5, "baselines");
   Data data = random_data(stream, 300, 2);
   for (std::size_t i = 0; i < 300; ++i) data.at(i, 1) = 0.1F;
-  EXPECT_EQ(least_squares(data.rows(), 2).value().weights[1], 0);
+  EXPECT_EQ(least_squares(data.rows(), 2, no_ridge).value().weights[1], 0);
 }
 
 TEST(LeastSquares, WeightsAreRepetitions) {
@@ -198,7 +202,8 @@ TEST(LeastSquares, WeightsAreRepetitions) {
       repeated.weight.push_back(1);
     }
   }
-  const auto a = least_squares(data.rows(), 3).value(), b = least_squares(repeated.rows(), 3).value();
+  const auto a = least_squares(data.rows(), 3, no_ridge).value(),
+             b = least_squares(repeated.rows(), 3, no_ridge).value();
   EXPECT_NEAR(a.bias, b.bias, 1e-12);
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(a.weights[k], b.weights[k], 1e-12);
 }
@@ -209,7 +214,7 @@ TEST(LogisticRegression, GradientIsZeroByFiniteDifferencesOfTheLikelihood) {
     const std::size_t features = stream.below(5);
     Data data = random_data(stream, 200, features);
     make_labels(data, stream);
-    const auto fit = logistic_regression(data.rows(), features).value();
+    const auto fit = logistic_regression(data.rows(), features, tiny_ridge).value();
     double total = 0;
     for (const double weight : data.weight) total += weight;
     for (std::size_t k = 0; k <= features; ++k) {
@@ -233,7 +238,7 @@ TEST(LogisticRegression, GradientIsZeroForDifficultColumns) {
     Data data = random_data(stream, 300, features);
     make_labels(data, stream);
     make_difficult(data, stream);
-    const auto fit = logistic_regression(data.rows(), features).value();
+    const auto fit = logistic_regression(data.rows(), features, tiny_ridge).value();
     ASSERT_TRUE(is_finite(fit));
     for (std::size_t k = 0; k < features; ++k) {
       double gradient = 0, size = 0;
@@ -252,7 +257,7 @@ TEST(LogisticRegression, NoPointNearbyIsMoreLikely) {
   Stream stream(9, "baselines");
   Data data = random_data(stream, 200, 3);
   make_labels(data, stream);
-  const auto fit = logistic_regression(data.rows(), 3).value();
+  const auto fit = logistic_regression(data.rows(), 3, tiny_ridge).value();
   for (int trial = 0; trial < 200; ++trial) {
     LinearBaseline other = fit;
     for (double& weight : other.weights) weight += 1e-3 * stream.normal();
@@ -263,7 +268,7 @@ TEST(LogisticRegression, NoPointNearbyIsMoreLikely) {
 
 TEST(LogisticRegression, WithoutFeaturesIsTheBestConstant) {
   const Data data = targets({1, 0, 1, 1}, {1, 3, 1, 0.5});
-  const auto fit = logistic_regression(data.rows(), 0).value();
+  const auto fit = logistic_regression(data.rows(), 0, tiny_ridge).value();
   EXPECT_NEAR(fit.bias, best_constant_for_logistic(data.rows()), 1e-6);
 }
 
@@ -274,7 +279,7 @@ TEST(LogisticRegression, RareLabelsAreFitted) {
     data.weight[i] = 1;
     data.y[i] = i % 5000 == 0 ? 1 : 0;
   }
-  const auto fit = logistic_regression(data.rows(), 1).value();
+  const auto fit = logistic_regression(data.rows(), 1, tiny_ridge).value();
   double expected = 0;
   for (std::size_t i = 0; i < data.size(); ++i) expected += 1 / (1 + std::exp(-fit(data.row(i))));
   EXPECT_NEAR(expected, 4, 1e-2);
@@ -286,7 +291,7 @@ TEST(LogisticRegression, SeparableDataStayFiniteAndAreSeparated) {
     const std::size_t features = 1 + stream.below(30);
     Data data = random_data(stream, 2 + stream.below(40), features);
     for (std::size_t i = 0; i < data.size(); ++i) data.y[i] = data.row(i)[0] > 0 ? 1 : 0;
-    const auto fit = logistic_regression(data.rows(), features).value();
+    const auto fit = logistic_regression(data.rows(), features, tiny_ridge).value();
     ASSERT_TRUE(is_finite(fit));
     for (std::size_t i = 0; i < data.size(); ++i) {
       EXPECT_EQ(fit(data.row(i)) > 0, data.y[i] == 1) << trial;
@@ -300,7 +305,7 @@ TEST(LogisticRegression, OneClassStaysFinite) {
   for (const double label : {0.0, 1.0}) {
     Data data = random_data(stream, 20, 2);
     data.y.assign(20, label);
-    const auto fit = logistic_regression(data.rows(), 2).value();
+    const auto fit = logistic_regression(data.rows(), 2, tiny_ridge).value();
     ASSERT_TRUE(is_finite(fit));
     for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(fit(data.row(i)) > 0, label == 1);
   }
@@ -320,9 +325,134 @@ TEST(LogisticRegression, TakesFewPasses) {
           ++passes;
           data.rows()(visit);
         },
-        3);
+        3, tiny_ridge);
     EXPECT_LE(passes, separable ? 25 : 8);
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The ridge
+
+// The gradient of the sum of losses plus ridge / 2 ||w||^2, in the coefficients of features brought to variance 1. Rows
+// of other weights than 1 count as so many of the mean weight.
+double largest_gradient(const Data& data, const Loss& loss, const LinearBaseline& fit, double ridge) {
+  const auto n = static_cast<double>(data.size());
+  double total = 0;
+  for (const double weight : data.weight) total += weight;
+  double largest = 0, intercept = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    intercept += data.weight[i] * n / total * loss.at(data.y[i], fit(data.row(i))).d1;
+  }
+  largest = std::abs(intercept);
+  for (std::size_t k = 0; k < data.features; ++k) {
+    double mean = 0, variance = 0, gradient = 0;
+    for (std::size_t i = 0; i < data.size(); ++i) mean += data.weight[i] / total * static_cast<double>(data.row(i)[k]);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      variance += data.weight[i] / total * std::pow(static_cast<double>(data.row(i)[k]) - mean, 2);
+    }
+    const double spread = std::sqrt(variance);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const double z = (static_cast<double>(data.row(i)[k]) - mean) / spread;
+      gradient += data.weight[i] * n / total * loss.at(data.y[i], fit(data.row(i))).d1 * z;
+    }
+    largest = std::max(largest, std::abs(gradient + ridge * fit.weights[k] * spread));
+  }
+  return largest;
+}
+
+TEST(Ridge, IsOnStandardizedFeaturesAndLeavesTheInterceptFree) {
+  Stream stream(21, "baselines");
+  for (const double ridge : {0.1, 1.0, 100.0}) {
+    Data data = random_data(stream, 80, 4);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data.at(i, 1) *= 1000;
+      data.at(i, 2) += 50;
+      data.y[i] = 100 + 3 * stream.normal() + static_cast<double>(data.row(i)[0]);
+    }
+    const RidgeChoice choice{.validation = {}, .ridges = {ridge}};
+    const auto squares = least_squares(data.rows(), 4, choice).value();
+    EXPECT_EQ(squares.ridge, ridge);
+    // Beside gradients of 80 rows of size 3 that cancel.
+    EXPECT_LT(largest_gradient(data, *make_loss("squared"), squares, ridge), 1e-7) << ridge;
+    for (std::size_t i = 0; i < data.size(); ++i) data.y[i] = std::floor(5 * stream.uniform());
+    EXPECT_LT(largest_gradient(data, *make_loss("poisson"), poisson_regression(data.rows(), 4, choice).value(), ridge),
+              1e-3)
+        << ridge;
+    make_labels(data, stream);
+    EXPECT_LT(
+        largest_gradient(data, *make_loss("logistic"), logistic_regression(data.rows(), 4, choice).value(), ridge),
+        1e-3)
+        << ridge;
+  }
+}
+
+// Where a plane separates the labels of few training rows, fits without a ridge are certain and wrong on others.
+TEST(Ridge, ThatValidationRowsChooseKeepsSeparableLabelsModest) {
+  Stream stream(22, "baselines");
+  for (int trial = 0; trial < 10; ++trial) {
+    constexpr std::size_t features = 40;
+    const auto sample = [&](std::size_t rows) {
+      Data data = random_data(stream, rows, features);
+      make_labels(data, stream);
+      return data;
+    };
+    const Data training = sample(50), validation = sample(50), test = sample(2000);
+    const auto log_loss = [&](const LinearBaseline& fit) {
+      double total = 0;
+      for (const double weight : test.weight) total += weight;
+      return -log_likelihood(test, fit) / total;
+    };
+    const RidgeChoice chosen{.validation = validation.rows()};
+    const double with_ridge = log_loss(logistic_regression(training.rows(), features, chosen).value());
+    // A constant has 0.69. What 50 rows choose is a little worse at the most; what is certain and wrong costs several.
+    EXPECT_LT(with_ridge, 0.85) << trial;
+    EXPECT_GT(log_loss(logistic_regression(training.rows(), features, tiny_ridge).value()), 2) << trial;
+    EXPECT_LT(log_loss(logistic_regression(training.rows(), features).value()), 2) << "the default, " << trial;
+  }
+}
+
+// The one of the lowest loss among all: found by trying each by itself.
+TEST(Ridge, IsTheOneThatValidationRowsLikeBest) {
+  Stream stream(23, "baselines");
+  for (int trial = 0; trial < 20; ++trial) {
+    const std::size_t features = 1 + stream.below(30);
+    const auto sample = [&](std::size_t rows) {
+      Data data = random_data(stream, rows, features);
+      for (std::size_t i = 0; i < rows; ++i) data.y[i] += static_cast<double>(data.row(i)[0]);
+      return data;
+    };
+    const Data training = sample(40), validation = sample(30);
+    const auto loss_with = [&](const LinearBaseline& fit) {
+      double sum = 0;
+      for (std::size_t i = 0; i < validation.size(); ++i) {
+        sum += validation.weight[i] * std::pow(fit(validation.row(i)) - validation.y[i], 2);
+      }
+      return sum;
+    };
+    const RidgeChoice choice{.validation = validation.rows()};
+    const auto chosen = least_squares(training.rows(), features, choice).value();
+    for (const double ridge : choice.ridges) {
+      const auto other = least_squares(training.rows(), features, {.validation = {}, .ridges = {ridge}}).value();
+      EXPECT_LE(loss_with(chosen), loss_with(other) * (1 + 1e-12)) << trial << " " << ridge;
+    }
+    EXPECT_EQ(least_squares(training.rows(), features).value().ridge, default_ridge) << "without validation rows";
+  }
+}
+
+TEST(PoissonRegression, FindsTheRatesThatMadeTheCounts) {
+  Stream stream(24, "baselines");
+  Data data = random_data(stream, 20000, 2);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    data.weight[i] = 1;
+    const double rate = std::exp(0.5 + 0.7 * static_cast<double>(data.row(i)[0]));
+    double left = std::exp(-rate), drawn = stream.uniform(), sum = left;  // by inversion
+    for (data.y[i] = 0; drawn > sum && data.y[i] < 200; sum += left) left *= rate / ++data.y[i];
+  }
+  const auto fit = poisson_regression(data.rows(), 2, no_ridge).value();
+  // Coefficients from 20,000 counts of mean 2 have deviations of about .005.
+  EXPECT_NEAR(fit.bias, 0.5, 0.03);
+  EXPECT_NEAR(fit.weights[0], 0.7, 0.03);
+  EXPECT_NEAR(fit.weights[1], 0, 0.03);
 }
 
 TEST(Extremes, TheLargestAndSmallestFloatsGiveFiniteFits) {
@@ -336,7 +466,7 @@ TEST(Extremes, TheLargestAndSmallestFloatsGiveFiniteFits) {
     data.weight[i] = i % 5 == 0 ? 1e6 : 1e-6;
   }
   EXPECT_LT(largest_difference_from_qr(data), 1e-7);
-  EXPECT_TRUE(is_finite(logistic_regression(data.rows(), 3).value()));
+  EXPECT_TRUE(is_finite(logistic_regression(data.rows(), 3, tiny_ridge).value()));
 }
 
 TEST(Refused, MoreFeaturesThanTheLimit) {
@@ -350,8 +480,8 @@ TEST(Refused, NoRows) {
   for (const Data& data : {targets({}, {}), targets({1, 0}, {0, 0})}) {
     EXPECT_EQ(message_of([&] { best_constant_for_squared(data.rows()); }), nothing);
     EXPECT_EQ(message_of([&] { best_constant_for_logistic(data.rows()); }), nothing);
-    EXPECT_EQ(message_of([&] { least_squares(data.rows(), 0); }), nothing);
-    EXPECT_EQ(message_of([&] { logistic_regression(data.rows(), 0); }), nothing);
+    EXPECT_EQ(message_of([&] { least_squares(data.rows(), 0, no_ridge); }), nothing);
+    EXPECT_EQ(message_of([&] { logistic_regression(data.rows(), 0, tiny_ridge); }), nothing);
   }
 }
 

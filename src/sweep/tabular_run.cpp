@@ -273,7 +273,7 @@ RunResult run_least_squares(const TabularSplit& data) {
   const auto rows = [&](const RowVisitor& visit) {
     for (std::size_t i = 0; i < data.train.size(); ++i) visit(data.train[i].x.values, data.train[i].y, 1);
   };
-  return judged(data, least_squares(rows, data.train.features()).value());
+  return judged(data, least_squares(rows, data.train.features(), {.validation = {}, .ridges = {0}}).value());
 }
 
 }  // namespace ignd

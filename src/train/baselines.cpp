@@ -3,7 +3,10 @@
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -109,9 +112,9 @@ class Standardizer {
   }
 
   // The model of the features themselves that has these coefficients after standardizing.
-  LinearBaseline baseline(const VectorXd& coefficients) const {
+  LinearBaseline baseline(const VectorXd& coefficients, double ridge) const {
     const VectorXd weights = coefficients.head(mean_.size()).cwiseProduct(inverse_spread_);
-    return {{weights.begin(), weights.end()}, coefficients[mean_.size()] - weights.dot(mean_)};
+    return {{weights.begin(), weights.end()}, coefficients[mean_.size()] - weights.dot(mean_), ridge};
   }
 
  private:
@@ -183,16 +186,87 @@ VectorXd solve(const MatrixXd& lower, const VectorXd& right) {
   return x;
 }
 
-// Per row and on standardized features: too small to see in the weights, and where a plane separates the labels it
-// stops the logits at about 20.
-constexpr double logistic_ridge = 1e-10;
+// Ridges in decreasing order, for a mean over so many rows. Without validation rows to choose by, one of them.
+std::vector<double> ridges_to_try(const RidgeChoice& choice) {
+  std::vector<double> ridges = choice.ridges;
+  std::ranges::sort(ridges, std::ranges::greater{});
+  if (!choice.validation && ridges.size() > 1) return {default_ridge};
+  return ridges;
+}
 
-Expansion expand_logistic(const ForEachRow& rows, const Standardizer& standardizer, const VectorXd& coefficients) {
-  static const auto loss = make_loss("logistic");
-  Expansion at = expand(rows, standardizer, *loss, coefficients);
-  at.value += logistic_ridge / 2 * coefficients.squaredNorm();
-  at.gradient += logistic_ridge * coefficients;
+// The ridge of a mean loss: all weights but the intercept's.
+VectorXd ridge_diagonal(Index size, double ridge, const TargetMoments& targets) {
+  VectorXd diagonal = VectorXd::Constant(size, ridge / static_cast<double>(targets.count));
+  diagonal[size - 1] = 0;
+  return diagonal;
+}
+
+// The sums of the loss over the validation rows, for each of some models.
+std::vector<double> validation_losses(const ForEachRow& validation, const Loss& loss,
+                                      std::span<const LinearBaseline> models) {
+  std::vector<double> sums(models.size());
+  validation([&](std::span<const float> x, double y, double w) {
+    for (std::size_t i = 0; i < models.size(); ++i) sums[i] += w * loss.at(y, models[i](x)).value;
+  });
+  return sums;
+}
+
+Expansion expand_with_ridge(const ForEachRow& rows, const Standardizer& standardizer, const Loss& loss,
+                            const VectorXd& coefficients, const VectorXd& ridge) {
+  Expansion at = expand(rows, standardizer, loss, coefficients);
+  at.value += coefficients.dot(ridge.cwiseProduct(coefficients)) / 2;
+  at.gradient += ridge.cwiseProduct(coefficients);
+  at.hessian.diagonal() += ridge;
   return at;
+}
+
+// Minimises by Newton's method from `best`, which it changes. With one ridge after the other, each starts where the
+// one before has ended.
+void minimise(const ForEachRow& rows, const Standardizer& standardizer, const Loss& loss, const VectorXd& ridge,
+              VectorXd& best) {
+  constexpr int most_passes = 30;
+  constexpr double enough = 1e-10;  // of the loss: a Newton step that gains less is the last, and leaves its square
+  constexpr double least_gain = 1e-4;
+  constexpr double for_rounding = 1e-10;
+  Expansion at = expand_with_ridge(rows, standardizer, loss, best, ridge);
+  VectorXd step = factorize(at.hessian, for_rounding).solve(-at.gradient);
+  double part = 1;
+  for (int pass = 1; pass < most_passes; ++pass) {
+    const double slope = at.gradient.dot(step);
+    const VectorXd trial = best + part * step;
+    if (-slope <= enough * at.value) {
+      best = trial;
+      return;
+    }
+    Expansion there = expand_with_ridge(rows, standardizer, loss, trial, ridge);
+    if (there.value <= at.value + least_gain * part * slope) {
+      best = trial;
+      at = std::move(there);
+      step = factorize(at.hessian, for_rounding).solve(-at.gradient);
+      part = 1;
+    } else {
+      part /= 2;
+    }
+  }
+}
+
+// From strong ridges to weak ones, until the validation loss has risen: what is weaker fits noise.
+LinearBaseline fit_along_ridges(const ForEachRow& rows, const Standardizer& standardizer, const Loss& loss,
+                                double intercept, const RidgeChoice& choice) {
+  VectorXd coefficients = VectorXd::Zero(standardizer.size());
+  coefficients[coefficients.size() - 1] = intercept;
+  LinearBaseline best;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const double ridge : ridges_to_try(choice)) {
+    minimise(rows, standardizer, loss, ridge_diagonal(standardizer.size(), ridge, standardizer.targets()),
+             coefficients);
+    LinearBaseline model = standardizer.baseline(coefficients, ridge);
+    const double sum = choice.validation ? validation_losses(choice.validation, loss, {&model, 1})[0] : 0;
+    if (!(sum < lowest)) break;
+    lowest = sum;
+    best = std::move(model);
+  }
+  return best;
 }
 
 }  // namespace
@@ -207,42 +281,37 @@ double best_constant_for_squared(const ForEachRow& rows) { return target_moments
 
 double best_constant_for_logistic(const ForEachRow& rows) { return log_odds(target_moments(rows, Target::label)); }
 
-std::optional<LinearBaseline> least_squares(const ForEachRow& rows, std::size_t features) {
+std::optional<LinearBaseline> least_squares(const ForEachRow& rows, std::size_t features, const RidgeChoice& choice) {
   if (features > most_baseline_features) return {};
+  const auto loss = make_loss("squared");
   const Standardizer standardizer(rows, features, Target::number);
-  VectorXd coefficients = VectorXd::Zero(standardizer.size());
-  coefficients[coefficients.size() - 1] = standardizer.targets().mean();
-  const Expansion at = expand(rows, standardizer, *make_loss("squared"), coefficients);
-  coefficients -= solve(at.hessian, at.gradient);
-  return standardizer.baseline(coefficients);
+  VectorXd mean = VectorXd::Zero(standardizer.size());
+  mean[mean.size() - 1] = standardizer.targets().mean();
+  const Expansion at = expand(rows, standardizer, *loss, mean);
+  std::vector<LinearBaseline> models;
+  for (const double ridge : ridges_to_try(choice)) {
+    MatrixXd hessian = at.hessian;
+    hessian.diagonal() += ridge_diagonal(standardizer.size(), ridge, standardizer.targets());
+    models.push_back(standardizer.baseline(mean - solve(hessian, at.gradient), ridge));
+  }
+  if (models.size() == 1) return models[0];
+  const std::vector<double> losses = validation_losses(choice.validation, *loss, models);
+  return models[static_cast<std::size_t>(std::ranges::min_element(losses) - losses.begin())];
 }
 
-std::optional<LinearBaseline> logistic_regression(const ForEachRow& rows, std::size_t features) {
+std::optional<LinearBaseline> logistic_regression(const ForEachRow& rows, std::size_t features,
+                                                  const RidgeChoice& choice) {
   if (features > most_baseline_features) return {};
-  constexpr int most_passes = 30;
-  constexpr double enough = 1e-12;  // of the loss: a Newton step that gains less is the last, and leaves its square
-  constexpr double least_gain = 1e-4;
   const Standardizer standardizer(rows, features, Target::label);
-  VectorXd best = VectorXd::Zero(standardizer.size());
-  best[best.size() - 1] = log_odds(standardizer.targets());
-  Expansion at = expand_logistic(rows, standardizer, best);
-  VectorXd step = factorize(at.hessian, logistic_ridge).solve(-at.gradient);
-  double part = 1;
-  for (int pass = 1; pass < most_passes; ++pass) {
-    const double slope = at.gradient.dot(step);
-    const VectorXd trial = best + part * step;
-    if (-slope <= enough * at.value) return standardizer.baseline(trial);
-    Expansion there = expand_logistic(rows, standardizer, trial);
-    if (there.value <= at.value + least_gain * part * slope) {
-      best = trial;
-      at = std::move(there);
-      step = factorize(at.hessian, logistic_ridge).solve(-at.gradient);
-      part = 1;
-    } else {
-      part /= 2;
-    }
-  }
-  return standardizer.baseline(best);
+  return fit_along_ridges(rows, standardizer, *make_loss("logistic"), log_odds(standardizer.targets()), choice);
+}
+
+std::optional<LinearBaseline> poisson_regression(const ForEachRow& rows, std::size_t features,
+                                                 const RidgeChoice& choice) {
+  if (features > most_baseline_features) return {};
+  const Standardizer standardizer(rows, features, Target::number);
+  const double mean = std::max(standardizer.targets().mean(), std::numeric_limits<double>::min());
+  return fit_along_ridges(rows, standardizer, *make_loss("poisson"), std::log(mean), choice);
 }
 
 }  // namespace ignd

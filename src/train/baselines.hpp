@@ -18,6 +18,7 @@ using ForEachRow = std::function<void(const RowVisitor&)>;
 struct LinearBaseline {
   std::vector<double> weights;
   double bias = 0;
+  double ridge = 0;  // the one it was fitted with
 
   double operator()(std::span<const float> x) const;  // the prediction, for logistic regression a logit
 };
@@ -33,12 +34,27 @@ double best_constant_for_logistic(const ForEachRow& rows);
 // more features than this there is no linear baseline.
 constexpr std::size_t most_baseline_features = 2000;
 
-// Least squares with an intercept. If columns depend on each other, as one-hot groups always do, one of the solutions
-// with small weights. Two passes over the rows.
-std::optional<LinearBaseline> least_squares(const ForEachRow& rows, std::size_t features);
+// The fits minimise the sum of the losses plus ridge / 2 times the squared norm of the weights, those of features
+// brought to variance 1; the intercept is free. The ridge is in units of rows of the mean weight, as in scikit-learn.
+// Of several, the one with the lowest loss on the validation rows is taken, or the default where there are none.
+struct RidgeChoice {
+  ForEachRow validation = {};
+  std::vector<double> ridges = {0.1, 1, 10, 100, 1000, 10000};
+};
+inline constexpr double default_ridge = 1;
 
-// The largest likelihood less a tiny ridge, which keeps the weights finite if a plane separates the labels. At most 31
-// passes over the rows.
-std::optional<LinearBaseline> logistic_regression(const ForEachRow& rows, std::size_t features);
+// Least squares with an intercept. With a ridge of 0 and columns that depend on each other, as one-hot groups always
+// do, one of the solutions with small weights. Two passes over the rows, and one over the validation rows.
+std::optional<LinearBaseline> least_squares(const ForEachRow& rows, std::size_t features,
+                                            const RidgeChoice& ridge = {});
+
+// The largest likelihood less the ridge, which keeps the weights small if a plane separates the labels. A few passes
+// over the rows for each ridge, of which the strong ones are tried first, as long as the validation loss falls.
+std::optional<LinearBaseline> logistic_regression(const ForEachRow& rows, std::size_t features,
+                                                  const RidgeChoice& ridge = {});
+
+// The same for counts: the logarithm of the expected number is linear.
+std::optional<LinearBaseline> poisson_regression(const ForEachRow& rows, std::size_t features,
+                                                 const RidgeChoice& ridge = {});
 
 }  // namespace ignd

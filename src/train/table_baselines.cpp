@@ -9,15 +9,20 @@
 namespace ignd {
 namespace {
 
-ForEachRow training_rows(const LearningTask& task, FitWeights weights, const BeforeRow& before_row) {
-  return [&task, weights, &before_row](const RowVisitor& visit) {
+ForEachRow visit_rows(const LearningTask& task, std::span<const std::uint32_t> rows, FitWeights weights,
+                      const BeforeRow& before_row) {
+  return [&task, rows, weights, &before_row](const RowVisitor& visit) {
     std::vector<float> room(task.room());
-    for (const std::uint32_t row : task.split().train) {
+    for (const std::uint32_t row : rows) {
       if (before_row) before_row();
       const Sample<float> sample = task.sample(row, room);
       visit(sample.x.values, sample.y, weights == FitWeights::loss ? sample.weight : task.row_weight(row));
     }
   };
+}
+
+ForEachRow training_rows(const LearningTask& task, FitWeights weights, const BeforeRow& before_row) {
+  return visit_rows(task, task.split().train, weights, before_row);
 }
 
 OutputsOf one_output(OutputOf output) {
@@ -61,13 +66,19 @@ std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, c
   if (task.target().is_multiclass()) return std::nullopt;
   const ForEachRow rows = training_rows(task, weights, before_row);
   const std::size_t features = task.encoder().features();
-  const bool classes = task.target().is_class();
-  const auto linear = classes ? logistic_regression(rows, features) : least_squares(rows, features);
+  const bool classes = task.target().is_class(), counts = task.target().logarithm;
+  RidgeChoice choice;
+  if (!task.split().validation.empty()) {
+    choice.validation = visit_rows(task, task.split().validation, weights, before_row);
+  }
+  const auto linear = classes  ? logistic_regression(rows, features, choice)
+                      : counts ? poisson_regression(rows, features, choice)
+                               : least_squares(rows, features, choice);
   if (!linear) return std::nullopt;
-  return Predictor{classes ? "logistic regression" : "least squares",
-                   one_output([target = task.target(), fitted = *linear](const Input<float>& x) {
-                     return output_for(target, fitted(x.values));
-                   })};
+  return Predictor{classes  ? "logistic regression"
+                   : counts ? "Poisson regression"
+                            : "least squares",
+                   one_output([fitted = *linear](const Input<float>& x) { return fitted(x.values); })};
 }
 
 std::vector<Predictor> fit_baselines(const TableTask& task) {

@@ -24,8 +24,9 @@ using BeforeRow = std::function<void()>;
 // is there.
 Predictor fit_constant(const LearningTask& task, FitWeights weights, const BeforeRow& before_row = {});
 
-// The linear model with the lowest one: least squares for numbers, logistic regression for two classes. None for
-// more classes, and where there are too many features.
+// The linear model with the lowest one: least squares for numbers, Poisson regression for counts, logistic regression
+// for two classes, with a ridge that the validation rows choose. None for more classes, and where there are too many
+// features.
 std::optional<Predictor> fit_linear(const TableTask& task, FitWeights weights, const BeforeRow& before_row = {});
 
 // Both, as they are shown beside the metrics of a model.
