@@ -71,6 +71,25 @@ TEST(ClassTask, KeepsTheTestSetThatTheDataHave) {
   for (const std::uint32_t row : task.split().validation) EXPECT_LT(row % 4, 2U);
 }
 
+// The first class may be the positive one: labels and the order of the classes turn round, the split does not.
+TEST(ClassTask, ThePositiveClassCanBeChosen) {
+  const auto set = texts(60);
+  const TextTask usual = task_of(set), same = task_of(set, {.positive = "class1"}),
+                 turned = task_of(set, {.positive = "class0"});
+  EXPECT_EQ(usual.target().classes, (std::vector<std::string>{"class0", "class1"}));
+  EXPECT_EQ(same.target().classes, usual.target().classes);
+  EXPECT_EQ(turned.target().classes, (std::vector<std::string>{"class1", "class0"}));
+  EXPECT_EQ(turned.split().test, usual.split().test);
+  const TextTask measured(set, {.length = 8, .vocabulary = 10, .text_column = "", .target_column = ""}, "class0");
+  for (std::uint32_t row = 0; row < 60; ++row) {
+    EXPECT_EQ(usual.sample(row, {}).y, row % 2);
+    EXPECT_EQ(same.sample(row, {}).y, row % 2);
+    EXPECT_EQ(turned.sample(row, {}).y, 1 - row % 2);
+    EXPECT_EQ(measured.target_in_units(row), 1 - row % 2);
+  }
+  EXPECT_THROW(task_of(set, {.positive = "class2"}), InvalidArgument);
+}
+
 TEST(ClassTask, NeedsTwoClasses) {
   for (const std::size_t classes : {0, 1, 3, 9}) {
     EXPECT_THROW(task_of(texts(20, false, classes)), InvalidArgument) << classes;

@@ -2,6 +2,8 @@
 
 #include "support.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -169,9 +171,35 @@ TEST(Regression, MapeIsNotThereIfATargetIsNearZero) {
   EXPECT_FALSE(mape({0, 0}));
   EXPECT_FALSE(mape({1, -1e-7}));
   EXPECT_FALSE(mape({1e-3, 1e6}));
-  EXPECT_TRUE(mape({1, -1e-5}));
+  EXPECT_FALSE(mape({1, -1e-5})) << "that row counts like 100,000 others";
+  EXPECT_TRUE(mape({1, -1e-3}));
   EXPECT_TRUE(mape({1e-9, 2e-9})) << "small numbers are not near zero if all of them are small";
+  EXPECT_FALSE(mape({1e-16, 2e-16})) << "below the paper's divisor it is no percentage";
   EXPECT_TRUE(mape({0, 1}, {0, 1})) << "a weight of 0 is no row";
+}
+
+// The experiments and the tool report the same number: the paper's, wherever there is one.
+TEST(Regression, MapeIsThePapers) {
+  Stream stream(14, "metrics");
+  for (int trial = 0; trial < 100; ++trial) {
+    const Rows rows = random_rows(stream, 1 + stream.below(50));
+    MapeSum sum;
+    long double expected = 0, weight = 0;
+    for (std::size_t i = 0; i < rows.y.size(); ++i) {
+      sum.add(rows.y[i], rows.prediction[i], rows.weight[i]);
+      const long double y = rows.y[i], w = rows.weight[i];
+      expected += w * std::abs(y - rows.prediction[i]) / std::max<long double>(1e-15, std::abs(y));
+      weight += w;
+    }
+    const auto mape = static_cast<double>(expected / weight);
+    EXPECT_NEAR(sum.mean(), mape, 1e-13 * mape);
+    const auto m = regression_metrics(rows.y, rows.prediction, rows.weight);
+    if (m.mape) {
+      EXPECT_EQ(*m.mape, sum.mean());
+    } else {
+      EXPECT_LT(m.nearest_to_zero, 1e-3);
+    }
+  }
 }
 
 TEST(Regression, RowsOneAtATimeGiveTheSame) {
@@ -216,6 +244,114 @@ TEST(Classification, WeightsAreRepetitions) {
     EXPECT_NEAR(a.log_loss, b.log_loss, 1e-13 * (1 + b.log_loss));
     expect_near(a.auc, b.auc, 1e-14, "AUC");
   }
+}
+
+struct Cut {
+  double true_positives = 0, false_positives = 0, false_negatives = 0, true_negatives = 0;
+  double precision() const { return true_positives / (true_positives + false_positives); }
+  double recall() const { return true_positives / (true_positives + false_negatives); }
+};
+
+// Everything with at least this logit is called positive.
+Cut cut_at(const Rows& rows, double threshold) {
+  Cut cut;
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    const bool called = rows.prediction[i] >= threshold, positive = rows.y[i] == 1;
+    (called     ? positive ? cut.true_positives : cut.false_positives
+     : positive ? cut.false_negatives
+                : cut.true_negatives) += rows.weight[i];
+  }
+  return cut;
+}
+
+// The area of steps under precision over recall, with every threshold tried.
+double average_precision_by_all_thresholds(const Rows& rows) {
+  Numbers thresholds = rows.prediction;
+  std::sort(thresholds.begin(), thresholds.end(), std::greater<>());
+  double area = 0, recall = 0;
+  for (const double threshold : thresholds) {  // one that is there twice adds nothing the second time
+    const Cut cut = cut_at(rows, threshold);
+    if (cut.true_positives + cut.false_positives == 0) continue;
+    area += (cut.recall() - recall) * cut.precision();
+    recall = cut.recall();
+  }
+  return area;
+}
+
+double calibration_error_bin_by_bin(const Rows& rows) {
+  double error = 0, total = 0;
+  for (const double weight : rows.weight) total += weight;
+  for (int bin = 0; bin < 10; ++bin) {
+    double probability = 0, positives = 0, weight = 0;
+    for (std::size_t i = 0; i < rows.y.size(); ++i) {
+      const double p = 1 / (1 + std::exp(-rows.prediction[i]));
+      const bool last = bin == 9;
+      if (p * 10 < bin || (!last && p * 10 >= bin + 1)) continue;
+      probability += rows.weight[i] * p;
+      positives += rows.weight[i] * rows.y[i];
+      weight += rows.weight[i];
+    }
+    if (weight > 0) error += weight / total * std::abs(probability / weight - positives / weight);
+  }
+  return error;
+}
+
+// With ties and weights, some of them 0.
+TEST(Classification, EqualsTheDefinitionsByBruteForce) {
+  Stream stream(15, "metrics");
+  int with_both = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    Rows rows = random_labels(stream, 1 + stream.below(30));
+    if (trial % 3 == 0) {
+      for (double& weight : rows.weight) weight = stream.below(4) == 0 ? 0 : stream.uniform(0.1, 3);
+      rows.weight[0] = 1;
+    }
+    const auto m = classification_metrics(rows.y, rows.prediction, rows.weight);
+    const Cut half = cut_at(rows, 0);
+    const std::array<double, 4> confusion{half.true_negatives, half.false_positives, half.false_negatives,
+                                          half.true_positives};
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(m.confusion[k], confusion[k], 1e-12);
+    const auto expect = [&](std::optional<double> found, double numerator, double denominator, const char* what) {
+      expect_near(found, denominator > 0 ? std::optional(numerator / denominator) : std::nullopt, 1e-13, what);
+    };
+    const double hits = half.true_positives;
+    expect(m.precision, hits, hits + half.false_positives, "precision");
+    expect(m.recall, hits, hits + half.false_negatives, "recall");
+    expect(m.f1, 2 * hits, 2 * hits + half.false_positives + half.false_negatives, "F1");
+    if (m.precision && m.recall && *m.precision + *m.recall > 0) {
+      EXPECT_NEAR(*m.f1, 2 * *m.precision * *m.recall / (*m.precision + *m.recall), 1e-13);
+    }
+    EXPECT_NEAR(m.calibration_error, calibration_error_bin_by_bin(rows), 1e-13);
+    const double positives = hits + half.false_negatives;
+    ASSERT_EQ(m.average_precision.has_value(), positives > 0);
+    if (positives > 0) {
+      EXPECT_NEAR(*m.average_precision, average_precision_by_all_thresholds(rows), 1e-13);
+    }
+    with_both += m.auc.has_value() ? 1 : 0;
+  }
+  EXPECT_GT(with_both, 300);
+}
+
+TEST(Classification, AHandMadeCaseOfPrecision) {
+  // Scores 3 2 1 0 -1 with labels 1 0 1 1 0: precisions 1, 2/3 and 3/4 at the three positive rows.
+  const auto m = classification_metrics(Numbers{1, 0, 1, 1, 0}, Numbers{3, 2, 1, 0, -1});
+  EXPECT_DOUBLE_EQ(m.average_precision.value(), (1 + 2.0 / 3 + 0.75) / 3);
+  EXPECT_DOUBLE_EQ(m.precision.value(), 0.75);
+  EXPECT_DOUBLE_EQ(m.recall.value(), 1);
+  EXPECT_DOUBLE_EQ(m.f1.value(), 6.0 / 7);
+  EXPECT_EQ(m.confusion, (std::array<double, 4>{1, 1, 0, 3}));
+  EXPECT_DOUBLE_EQ(classification_metrics(Numbers{1, 0, 0, 0}, Numbers{7, 7, 7, 7}).average_precision.value(), 0.25)
+      << "rows that are tied have the precision of all of them";
+  EXPECT_FALSE(classification_metrics(Numbers{0, 0}, Numbers{1, -1}).average_precision);
+  EXPECT_FALSE(classification_metrics(Numbers{0, 1}, Numbers{-1, -1}).precision) << "nothing is called positive";
+}
+
+// As many positive rows as the probability says leave no error; certainty that is wrong leaves all of it.
+TEST(Classification, CalibrationErrorIsTheGapOfProbabilities) {
+  const double quarter = std::log(1.0 / 3);
+  EXPECT_NEAR(classification_metrics(Numbers{0, 0, 0, 1}, Numbers(4, quarter)).calibration_error, 0, 1e-15);
+  EXPECT_NEAR(classification_metrics(Numbers{1, 1}, Numbers(2, quarter)).calibration_error, 0.75, 1e-15);
+  EXPECT_NEAR(classification_metrics(Numbers{0, 1}, Numbers{800, -800}).calibration_error, 1, 1e-15);
 }
 
 TEST(Classification, AucKnowsOnlyTheOrder) {

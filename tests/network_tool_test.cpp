@@ -215,6 +215,13 @@ TEST_F(ImageTool, ReportsWhatAnEvaluationFinds) {
   EXPECT_EQ(evaluated["images"], 6);
   EXPECT_EQ(evaluated["metrics"]["test"], trained["metrics"]["test"]);
   EXPECT_TRUE(contains(run_tool({"evaluate", model_, path("test")}).out, "6 images"));
+  EXPECT_EQ(evaluated["classes"], json({"bright", "dark"}));
+  const json turned = result(train({"--positive", "bright"}));
+  const json measured = result({"evaluate", model_, path("test")});
+  EXPECT_EQ(measured["classes"], json({"dark", "bright"}));
+  EXPECT_EQ(measured["metrics"]["test"], turned["metrics"]["test"]);
+  EXPECT_EQ(measured["confusion"], turned["confusion"]);
+  ASSERT_EQ(run_tool(train()).exit_code, 0);
 
   // Where the data say what the test is, that alone is measured.
   Members parts;

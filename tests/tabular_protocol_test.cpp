@@ -3,6 +3,7 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "sweep/tabular_run.hpp"
+#include "train/metrics.hpp"
 
 #include <array>
 #include <atomic>
@@ -264,7 +265,7 @@ TEST(TabularRun, AConstantIsNoResult) {
 }
 
 TEST(TabularRun, MapeIsThePapers) {
-  MapeSum sum;
+  MapeSum sum;  // of train/metrics.hpp, for experiments and for the tool
   sum.add(2, 1);
   sum.add(-4, -5);
   EXPECT_DOUBLE_EQ(sum.mean(), (0.5 + 0.25) / 2);

@@ -195,6 +195,111 @@ TEST_F(TrainTool, PrintsOneObjectPerLineAndTheResultLast) {
   EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).back()["status"], "finished");
 }
 
+const char* const two_class_measures[] = {"accuracy",  "log_loss", "auc", "average_precision",
+                                          "precision", "recall",   "f1",  "calibration_error"};
+
+TEST_F(TrainTool, MeasuresTwoClassesAsItDoesSeveral) {
+  const json learned = result(train("label"));
+  for (const char* measure : two_class_measures) {
+    EXPECT_TRUE(learned["metrics"]["test"][measure].is_number()) << measure;
+    EXPECT_TRUE(learned["baselines"]["logistic_regression"]["test"].contains(measure)) << measure;
+  }
+  EXPECT_EQ(learned["classes"], json({"no", "yes"}));
+  const json& confusion = learned["confusion"];
+  double rows = 0;
+  for (const json& truth : confusion) rows += truth.at(0).get<double>() + truth.at(1).get<double>();
+  EXPECT_EQ(rows, 40) << "a tenth of 400 rows are for the test";
+  const double hits = confusion[1][1], recall = learned["metrics"]["test"]["recall"];
+  EXPECT_NEAR(recall, hits / (confusion[1][0].get<double>() + hits), 1e-12);
+
+  const Outcome shown = run_tool(train("label"));
+  EXPECT_TRUE(contains(shown.out, "true \\ predicted") && contains(shown.out, "avg_prec")) << shown.out;
+  const Outcome evaluated = run_tool({"evaluate", model_, data_});
+  EXPECT_TRUE(contains(evaluated.out, "true \\ predicted") && contains(evaluated.out, "calib_err")) << evaluated.out;
+  const json as_json = result({"evaluate", model_, data_});
+  for (const char* measure : two_class_measures) EXPECT_TRUE(as_json["metrics"]["test"][measure].is_number());
+  EXPECT_EQ(as_json["confusion"].size(), 2U);
+
+  ASSERT_EQ(run_tool({"train", data_, "--target", "label", "--stream", "--quiet", "--save", model_}).exit_code, 0);
+  const json stream = result({"evaluate", model_, data_});
+  for (const char* measure : two_class_measures) EXPECT_TRUE(stream["metrics"]["test"][measure].is_number());
+  EXPECT_EQ(stream["classes"], json({"no", "yes"}));
+  EXPECT_TRUE(contains(run_tool({"evaluate", model_, data_}).out, "true \\ predicted"));
+}
+
+TEST_F(TrainTool, LetsThePositiveClassBeChosen) {
+  const json usual = result(train("label"));
+  const json turned = result(train("label", {"--positive", "no"}));
+  EXPECT_EQ(turned["classes"], json({"yes", "no"}));
+  EXPECT_GT(turned["metrics"]["test"]["accuracy"], 0.8);
+  EXPECT_GT(turned["metrics"]["test"]["auc"], 0.8);
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "probabilities are of no"));
+  EXPECT_EQ(result({"evaluate", model_, data_})["classes"], json({"yes", "no"}));
+  std::istringstream predicted(run_tool({"predict", model_, data_}).out);
+  std::string line;
+  std::getline(predicted, line);
+  while (std::getline(predicted, line)) {
+    const bool no = contains(line, ",no,");
+    EXPECT_EQ(no, std::stod(line.substr(line.rfind(',') + 1)) >= 0.5) << line;
+  }
+  EXPECT_EQ(result(train("w", {"--loss", "squared"}))["loss"], "squared");
+  expect_refusal(train("label", {"--positive", "maybe"}), 2, "there is no class 'maybe'");
+  expect_refusal(train("y", {"--positive", "1"}), 2, "not learned as two classes");
+  expect_refusal(train("city", {"--positive", "Ulm"}), 2, "not learned as two classes");
+  expect_refusal({"train", data_, "--target", "label", "--stream", "--positive", "no"}, 2,
+                 "--positive cannot be given");
+
+  // Numbers may be written in any way.
+  const std::string numbers = write(
+      "numbers.csv", "x,y\n" + [] {
+        std::string lines;
+        for (int i = 0; i < 100; ++i) lines += fmt::format("{},{}\n", i % 7, i % 7 > 3 ? 1 : 0);
+        return lines;
+      }());
+  const Words few{"train", numbers, "--target", "y", "--save", model_, "--epochs", "1", "--lr", "0.01", "--positive"};
+  EXPECT_EQ(result(few + Words{"0.0"})["classes"], json({"1", "0"}));
+}
+
+// What a network is for: where a line is better, that is said. No network learns anything in no epochs.
+TEST_F(TrainTool, SaysThatABaselineIsBetter) {
+  const Words none{"train", data_, "--target", "y", "--save", model_, "--epochs", "0", "--lr", "0.01"};
+  const Outcome shown = run_tool(none);
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_TRUE(contains(shown.out, "\nleast squares is better than the model on the test rows: mean loss "))
+      << shown.out;
+  const json told = result(none);
+  EXPECT_EQ(told["baseline_is_better"], true);
+  EXPECT_EQ(told["better_baseline"], "least squares");
+
+  Stream stream(5, "parabola");
+  std::string lines = "x,y\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double x = stream.normal();
+    lines += fmt::format("{},{}\n", x, 5 + x * x);
+  }
+  const Words curved{"train",    write("curved.csv", lines),
+                     "--target", "y",
+                     "--save",   model_,
+                     "--epochs", "5",
+                     "--model",  "mlp:16,16",
+                     "--lr",     "0.01"};
+  EXPECT_EQ(result(curved)["baseline_is_better"], false);
+  EXPECT_FALSE(contains(run_tool(curved).out, "is better than"));
+}
+
+TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {
+  std::string lines = "x,y\n";
+  for (int i = 0; i < 200; ++i) lines += fmt::format("{},{}\n", i % 20, i % 20);
+  const Words zeros{"train", write("zeros.csv", lines), "--target", "y", "--save", model_, "--epochs", "1", "--lr",
+                    "0.01"};
+  const Outcome shown = run_tool(zeros);
+  EXPECT_TRUE(contains(shown.out, "mape is n/a: a target is zero, and its row alone would decide it")) << shown.out;
+  const json test = result(zeros)["metrics"]["test"];
+  EXPECT_TRUE(test["mape"].is_null());
+  EXPECT_EQ(test["target_nearest_to_zero"], 0);
+  EXPECT_FALSE(contains(run_tool(train("y")).out, "mape is n/a"));
+}
+
 TEST_F(TrainTool, LearnsFromAColumnThatIsAlmostAlwaysTheSame) {
   Stream stream(23, "snow");
   std::string text = "x,snow,y\n";

@@ -86,7 +86,10 @@ void complete_class_options(TrainOptions& options, const std::string& default_mo
 }
 
 ClassTaskOptions class_task_options(const TrainOptions& options) {
-  return {.validation = options.task.validation, .test = options.task.test, .seed = options.task.seed};
+  return {.validation = options.task.validation,
+          .test = options.task.test,
+          .seed = options.task.seed,
+          .positive = options.task.positive};
 }
 
 }  // namespace ignd::cli

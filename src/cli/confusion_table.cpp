@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -115,6 +116,16 @@ std::string most_frequent(const MulticlassMetrics& metrics, const Words& names) 
   return text;
 }
 
+std::optional<MulticlassMetrics> confusion_in(const Quality& quality) {
+  if (quality.multiclass || !quality.classification) return quality.multiclass;
+  const ClassificationMetrics& two = *quality.classification;
+  MulticlassMetrics metrics;
+  metrics.count = two.count;
+  metrics.classes = 2;
+  metrics.confusion.assign(two.confusion.begin(), two.confusion.end());
+  return metrics;
+}
+
 }  // namespace
 
 std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std::string> classes) {
@@ -126,6 +137,15 @@ std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std
 
 void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<const std::string> classes) {
   line.set("classes", classes).set_rows("confusion", metrics.confusion, metrics.classes);
+}
+
+std::string confusion_text(const Quality& quality, std::span<const std::string> classes) {
+  const auto confusion = confusion_in(quality);
+  return confusion ? "\n" + confusion_text(*confusion, classes) : "";
+}
+
+void set_confusion(JsonLine& line, const Quality& quality, std::span<const std::string> classes) {
+  if (const auto confusion = confusion_in(quality)) set_confusion(line, *confusion, classes);
 }
 
 }  // namespace ignd::cli

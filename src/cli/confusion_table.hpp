@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/json_line.hpp"
-#include "train/multiclass_metrics.hpp"
+#include "train/learning_task.hpp"
 
 #include <span>
 #include <string>
@@ -14,5 +14,9 @@ std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std
 
 // As "classes" and "confusion": an array for each true class, in it a number for each predicted one.
 void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<const std::string> classes);
+
+// The same of whatever was measured, two classes or more; nothing for numbers. The text begins with an empty line.
+std::string confusion_text(const Quality& quality, std::span<const std::string> classes);
+void set_confusion(JsonLine& line, const Quality& quality, std::span<const std::string> classes);
 
 }  // namespace ignd::cli

@@ -136,6 +136,10 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   add_table_options(command, options, any_data);
+  command
+      ->add_option("--positive", options.task.positive,
+                   "Class of two that probabilities, precision and recall are of; the larger one if not given")
+      ->group("Model");
   const char* training = "Training";
   CLI::Option* optimizer =
       command

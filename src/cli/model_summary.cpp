@@ -4,6 +4,8 @@
 #include "cli/output.hpp"
 #include "cli/quality_table.hpp"
 
+#include <algorithm>
+
 namespace ignd::cli {
 namespace {
 
@@ -19,13 +21,13 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
   if (!quality.is_measured()) throw Error("the model's predictions are not all finite numbers");
   if (!options.json) {
     print_table({fmt::format("{} {}", with_commas(count), samples)}, {{"model", {quality}}});
-    if (quality.multiclass) print("\n{}", confusion_text(*quality.multiclass, model.target.classes));
+    print("{}", confusion_text(quality, model.target.classes));
     return;
   }
   JsonLine line("result");
   line.set(samples, count).set("loss", model.loss);
   set_metrics(line, "metrics.test", quality);
-  if (quality.multiclass) set_confusion(line, *quality.multiclass, model.target.classes);
+  set_confusion(line, quality, model.target.classes);
   line.print();
 }
 
@@ -64,7 +66,7 @@ void refuse_table_options(const UseOptions& options, const std::string& samples)
 }
 
 void check_classes(const UseOptions& options, const std::vector<std::string>& classes, const Target& target) {
-  if (classes == target.classes) return;
+  if (std::ranges::is_permutation(classes, target.classes)) return;
   const std::string known = list_classes(target.classes);
   if (classes.empty()) {
     throw FileError(fmt::format("{} has no class folders; to measure the model, put the files into {}",

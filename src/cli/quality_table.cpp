@@ -10,20 +10,34 @@
 namespace ignd::cli {
 namespace {
 
-using Measures = std::vector<std::pair<std::string, std::optional<double>>>;
+struct Measure {
+  std::string key;      // in JSON
+  std::string heading;  // of a column
+  std::optional<double> value;
+};
+using Measures = std::vector<Measure>;
 
 Measures measures(const Quality& quality) {
   if (quality.regression) {
     const RegressionMetrics& m = *quality.regression;
-    return {{"mape", m.mape}, {"rmse", m.rmse}, {"mae", m.mae}, {"r2", m.r2}};
+    return {{"mape", "mape", m.mape}, {"rmse", "rmse", m.rmse}, {"mae", "mae", m.mae}, {"r2", "r2", m.r2}};
   }
   if (quality.classification) {
     const ClassificationMetrics& m = *quality.classification;
-    return {{"accuracy", m.accuracy}, {"log_loss", m.log_loss}, {"auc", m.auc}};
+    return {{"accuracy", "accuracy", m.accuracy},
+            {"log_loss", "log_loss", m.log_loss},
+            {"auc", "auc", m.auc},
+            {"average_precision", "avg_prec", m.average_precision},
+            {"precision", "precision", m.precision},
+            {"recall", "recall", m.recall},
+            {"f1", "f1", m.f1},
+            {"calibration_error", "calib_err", m.calibration_error}};
   }
   if (quality.multiclass) {
     const MulticlassMetrics& m = *quality.multiclass;
-    return {{"accuracy", m.accuracy}, {"log_loss", m.log_loss}, {"macro_f1", m.macro_f1}};
+    return {{"accuracy", "accuracy", m.accuracy},
+            {"log_loss", "log_loss", m.log_loss},
+            {"macro_f1", "macro_f1", m.macro_f1}};
   }
   return {};
 }
@@ -36,6 +50,14 @@ std::string drop_reason(const ColumnCode& code) {
       return "no value in any training row";
   }
   return "";
+}
+
+// Why there is no percentage error, for those who look for it.
+std::string mape_note(const Quality& quality) {
+  if (!quality.regression || quality.regression->mape) return "";
+  const double nearest = quality.regression->nearest_to_zero;
+  return fmt::format("  mape is n/a: a target is {}, and its row alone would decide it\n",
+                     nearest > 0 ? fmt::format("{:.2g} of their mean size", nearest) : "zero");
 }
 
 }  // namespace
@@ -96,18 +118,22 @@ void print_table(const std::vector<std::string>& parts, const std::vector<Judged
   for (const std::string& part : parts) width = std::max(width, part.size());
   for (std::size_t part = 0; part < parts.size(); ++part) {
     print("{}{:<{}}", part > 0 ? "\n" : "", parts[part], width + 2);
-    for (const auto& [name, value] : measures(rows[0].on[part])) print(" {:>10}", name);
+    for (const Measure& measure : measures(rows[0].on[part])) print(" {:>10}", measure.heading);
     print("\n");
     for (const Judged& row : rows) {
       print("  {:<{}}", row.name, width);
-      for (const auto& [name, value] : measures(row.on[part])) print(" {:>10}", in_short(value));
+      for (const Measure& measure : measures(row.on[part])) print(" {:>10}", in_short(measure.value));
       print("\n");
     }
+    print("{}", mape_note(rows[0].on[part]));
   }
 }
 
 void set_metrics(JsonLine& line, const std::string& prefix, const Quality& quality) {
-  for (const auto& [name, value] : measures(quality)) line.set(prefix + "." + name, value);
+  for (const Measure& measure : measures(quality)) line.set(prefix + "." + measure.key, measure.value);
+  if (quality.regression && !quality.regression->mape) {
+    line.set(prefix + ".target_nearest_to_zero", quality.regression->nearest_to_zero);
+  }
 }
 
 }  // namespace ignd::cli

@@ -104,6 +104,7 @@ StreamTraining stream_options(const TrainOptions& options) {
                   "--last", "--seed", "--save-every", "--text", "--size", "--length", "--batch", "--batch-mode",
                   "--lambda", "--adaptive-lambda", "--memory"},
                  " cannot be given with --stream: it learns from every example once, in their order");
+  refuse_options(options, {"--positive"}, " cannot be given with --stream: of two labels the larger one is positive");
   if (options.run.model != "linear" && is_given(options, "--model")) {
     throw InvalidArgument(fmt::format("--model {} cannot be given with --stream: it learns a linear model",
                                       printable(options.run.model)));

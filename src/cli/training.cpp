@@ -1,5 +1,6 @@
 #include "cli/training.hpp"
 
+#include "cli/confusion_table.hpp"
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -17,6 +18,7 @@
 #include "train/training_run.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -35,6 +37,14 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 std::string optimizer_name(const TrainOptions& options) {
   if (!options.optimizer.empty()) return options.optimizer;
   return options.run.optimizer.rule + "+" + options.run.optimizer.transform;
+}
+
+// The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
+// is the one that the model learns.
+std::optional<Judged> better_baseline(const std::vector<Judged>& judged) {
+  const auto loss = [](const Judged& of) { return of.on.back().loss; };
+  const auto best = std::ranges::min_element(judged, {}, loss);
+  return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
 }
 
 struct Interrupted : std::runtime_error {
@@ -322,6 +332,13 @@ class Training {
             static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
     print_table(parts, judged);
+    if (!parts.empty()) {
+      print("{}", confusion_text(judged[0].on.back(), task_.target().classes));
+      if (const auto better = better_baseline(judged)) {
+        print("\n{} is better than the model on the {} {}: mean loss {} against {}\n", better->name, parts.back(),
+              data_.samples(), in_short(better->on.back().loss), in_short(judged[0].on.back().loss));
+      }
+    }
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
@@ -342,8 +359,15 @@ class Training {
       for (std::size_t i = 1; i < judged.size(); ++i) {
         std::string key = judged[i].name;
         std::ranges::replace(key, ' ', '_');
+        std::ranges::transform(key, key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         set_metrics(line, "baselines." + key + "." + parts[part], judged[i].on[part]);
       }
+    }
+    if (!parts.empty()) {
+      set_confusion(line, judged[0].on.back(), task_.target().classes);
+      const auto better = better_baseline(judged);
+      if (judged.size() > 1) line.set("baseline_is_better", better.has_value());
+      if (better) line.set("better_baseline", better->name);
     }
     if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
     line.print();

@@ -88,7 +88,7 @@ int evaluate_images(const UseOptions& options, const Checkpoint& checkpoint) {
     return interrupted_code;
   }
   warn_of_skipped(images->skipped());
-  const ImageTask task(images);
+  const ImageTask task(images, model.target.classes.at(1));
   Trace<float> trace(*model.model);
   const auto& rows = task.split().test;
   const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });

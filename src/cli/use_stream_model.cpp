@@ -1,5 +1,6 @@
 #include "cli/use_stream_model.hpp"
 
+#include "cli/confusion_table.hpp"
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
 #include "cli/prediction_writer.hpp"
@@ -86,6 +87,12 @@ class Judgement {
 
   std::uint64_t rows() const { return rows_; }
 
+  // The negative and the positive one; of a model that knows one alone, the other may be open.
+  std::vector<std::string> classes() const {
+    const auto name = [&](double label) { return std::isnan(label) ? "?" : model_.input.label_name(label); };
+    return {name(classes_.negative()), name(classes_.positive())};
+  }
+
   Quality quality() const {
     Quality quality;
     if (model_.learner.classifies()) {
@@ -158,9 +165,11 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
     JsonLine line("result");
     line.set("rows", judgement.rows()).set("loss", model.learner.loss());
     set_metrics(line, "metrics.test", quality);
+    set_confusion(line, quality, judgement.classes());
     line.print();
   } else {
     print_table({fmt::format("{} rows", with_commas(judgement.rows()))}, {{"model", {quality}}});
+    print("{}", confusion_text(quality, judgement.classes()));
   }
   return 0;
 }

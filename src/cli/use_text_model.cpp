@@ -88,7 +88,7 @@ int evaluate_texts(const UseOptions& options, const Checkpoint& checkpoint) {
   if (options.weight) throw InvalidArgument("--weight cannot be given for texts");
   auto texts = std::make_shared<const TextSet>(read_texts(model, options, true));
   check_classes(options, texts->classes(), model.target);
-  const TextTask task(texts, model.reader);
+  const TextTask task(texts, model.reader, model.target.classes.at(1));
   Trace<float> trace(*model.model);
   const auto& rows = task.split().test;
   const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });

@@ -62,10 +62,4 @@ TabularSplit split_and_standardise(const FeatureTable& data, std::uint64_t seed,
   return {pack(data, split.train, fitted), pack(data, split.validation, fitted), pack(data, split.test, fitted)};
 }
 
-void MapeSum::add(double y, double prediction) {
-  constexpr double smallest = 1e-15;
-  sum_ += std::abs(y - prediction) / std::max(std::abs(y), smallest);
-  ++count_;
-}
-
 }  // namespace ignd

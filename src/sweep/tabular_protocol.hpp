@@ -22,15 +22,4 @@ struct TabularSplit {
 // mean and deviation of the rows to learn from alone, indicators left as they are.
 TabularSplit split_and_standardise(const FeatureTable& data, std::uint64_t seed, InputScales scales);
 
-// The paper's mean absolute percentage error, as a fraction.
-class MapeSum {
- public:
-  void add(double y, double prediction);
-  double mean() const { return sum_ / static_cast<double>(count_); }
-
- private:
-  double sum_ = 0;
-  std::size_t count_ = 0;
-};
-
 }  // namespace ignd

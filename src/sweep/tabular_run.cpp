@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "ignd/ignd.hpp"
 #include "train/baselines.hpp"
+#include "train/metrics.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -13,7 +13,7 @@ namespace ignd {
 ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
                      const ClassTaskOptions& options)
     : options_(options) {
-  auto [test, others] = take(classes, samples);
+  auto [test, others] = take(classes, samples, options.positive);
   const double test_share = test.empty() ? options.test : 0;
   split_ = split_randomly(others.size(), {.validation = options.validation, .test = test_share}, options.seed);
   for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
@@ -22,12 +22,14 @@ ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const La
   if (!test.empty()) split_.test = std::move(test);
 }
 
-ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples) {
-  auto [test, others] = take(classes, samples);
+ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                     const std::string& positive) {
+  auto [test, others] = take(classes, samples, positive);
   split_.test = std::move(test.empty() ? others : test);
 }
 
-ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::span<const Labelled> samples) {
+ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                                 const std::string& positive) {
   if (classes.size() != 2) {
     const auto some = std::span(classes).first(std::min<std::size_t>(classes.size(), 5));
     throw InvalidArgument(
@@ -36,12 +38,13 @@ ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::s
                                       classes.size(), classes.size() == 1 ? "" : "es", join(some, ", ")));
   }
   target_.name = "class";
-  target_.classes = classes;
+  const std::size_t one = positive.empty() ? 1 : find_positive(classes, positive, true);
+  target_.classes = {classes[1 - one], classes[one]};
   target_.text = true;
   loss_ = "logistic";
   Known known;
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
-    labels_.push_back(static_cast<std::uint8_t>(samples[i].label));
+    labels_.push_back(samples[i].label == one ? 1 : 0);
     (samples[i].part == FilePart::test ? known.test : known.others).push_back(i);
   }
   return known;
@@ -50,7 +53,8 @@ ClassTask::Known ClassTask::take(const std::vector<std::string>& classes, std::s
 std::vector<std::pair<std::string, std::string>> ClassTask::options_used() const {
   return {{"validation", format_number(options_.validation)},
           {"test", format_number(options_.test)},
-          {"split-seed", std::to_string(options_.seed)}};
+          {"split-seed", std::to_string(options_.seed)},
+          {"positive", options_.positive}};
 }
 
 }  // namespace ignd

@@ -15,6 +15,7 @@ struct ClassTaskOptions {
   double validation = 0.1;
   double test = 0.1;  // where the data do not say what the test samples are
   std::uint64_t seed = 1;
+  std::string positive = {};  // of the two classes; empty: the second
 };
 
 // Samples of two classes, which do not come from a table.
@@ -36,13 +37,13 @@ class ClassTask : public LearningTask {
   ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,
             const ClassTaskOptions& options);
   // All samples are there to be measured on, or those that are said to be for the test.
-  ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples);
+  ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
  private:
   struct Known {
     std::vector<std::uint32_t> test, others;
   };
-  Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples);
+  Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
   ClassTaskOptions options_;
   std::vector<std::uint8_t> labels_;

@@ -36,8 +36,8 @@ ImageSize load_image_size(const Checkpoint& checkpoint) {
 ImageTask::ImageTask(std::shared_ptr<const ImageSet> images, const ClassTaskOptions& options)
     : ClassTask(images->classes(), labels_of(*images), options), images_(std::move(images)) {}
 
-ImageTask::ImageTask(std::shared_ptr<const ImageSet> images)
-    : ClassTask(images->classes(), labels_of(*images)), images_(std::move(images)) {}
+ImageTask::ImageTask(std::shared_ptr<const ImageSet> images, const std::string& positive)
+    : ClassTask(images->classes(), labels_of(*images), positive), images_(std::move(images)) {}
 
 std::unique_ptr<LearningTask> ImageTask::with_split(Split split) const {
   auto other = std::make_unique<ImageTask>(*this);

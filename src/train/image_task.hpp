@@ -27,7 +27,7 @@ class ImageTask final : public ClassTask {
   // Throws InvalidArgument.
   ImageTask(std::shared_ptr<const ImageSet> images, const ClassTaskOptions& options);
   // To measure a model that was trained on others.
-  explicit ImageTask(std::shared_ptr<const ImageSet> images);
+  explicit ImageTask(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
 
   std::unique_ptr<LearningTask> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;

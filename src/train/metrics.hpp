@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -9,21 +10,52 @@
 // What is not a finite number, or not a label, is an InvalidArgument that names the row, counted from 1.
 namespace ignd {
 
+// The paper's mean absolute percentage error, as a fraction: the mean of |p - y| / max(|y|, 1e-15).
+class MapeSum {
+ public:
+  void add(double y, double prediction, double weight = 1);
+  double mean() const { return sum_ / weight_; }
+
+  // The smallest |y| as a share of the mean |y|, or 0 where it is below 1e-15. Where this is tiny, few rows decide the
+  // mean.
+  double nearest_to_zero() const { return smallest_ >= least_divisor ? smallest_ / (size_ / weight_) : 0; }
+
+ private:
+  static constexpr double least_divisor = 1e-15;
+
+  double sum_ = 0;
+  double weight_ = 0;
+  double size_ = 0;  // sum of |y|
+  double smallest_ = std::numeric_limits<double>::infinity();
+};
+
 struct RegressionMetrics {
   std::size_t count = 0;  // rows with a weight above 0
-  // Mean |p - y| / |y|, as a fraction. Not there if a target is nearer to zero than 1e-6 times the mean |y|: an error
-  // of ordinary size in that one row would then count a million times, and the mean would say nothing of the others.
+  // As MapeSum has it. Not there if a target is nearer to zero than a thousandth of the mean |y|: an error of ordinary
+  // size in that one row counts as much as a thousand others, and the mean says nothing of those.
   std::optional<double> mape;
+  double nearest_to_zero = 0;  // of the targets, as a share of the mean |y|
   double rmse = 0;
   double mae = 0;
   std::optional<double> r2;  // not there if all targets are the same: there is no variance to explain
 };
 
+// Of class 1, the positive one. What would divide by nothing is not there.
 struct ClassificationMetrics {
   std::size_t count = 0;  // rows with a weight above 0
   double accuracy = 0;    // at probability 0.5; exactly there the prediction is class 1
   double log_loss = 0;
-  std::optional<double> auc;  // not there if only one class is
+  std::optional<double> auc;                // not there if only one class is
+  std::optional<double> precision, recall;  // at probability 0.5
+  std::optional<double> f1;                 // 2 TP / (2 TP + FP + FN)
+  // The mean of the precision over the positive rows, each at its own logit as the threshold; equal logits are one
+  // threshold.
+  std::optional<double> average_precision;
+  // Expected calibration error: probabilities in ten bins of equal width, and in each the distance between their mean
+  // and the share of positive rows, averaged by weight.
+  double calibration_error = 0;
+  // Sums of weights: negative rows predicted as negative and as positive, then positive rows likewise.
+  std::array<double, 4> confusion = {};
 };
 
 // Regression metrics of rows that come one at a time; nothing is kept of a row.
@@ -39,11 +71,9 @@ class RegressionSums {
   double weight_ = 0;
   double absolute_error_ = 0;
   double squared_error_ = 0;
-  double relative_error_ = 0;
-  double size_ = 0;         // sum of |y|
+  MapeSum mape_;
   double mean_ = 0;         // of y
   double squared_gap_ = 0;  // sum of (y - mean)^2
-  double smallest_size_ = std::numeric_limits<double>::infinity();
 };
 
 RegressionMetrics regression_metrics(std::span<const double> y, std::span<const double> prediction,

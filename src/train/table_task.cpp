@@ -89,7 +89,7 @@ TableTask::TableTask(const Table& table, const TaskOptions& options)
       weight_column_(find_optional(table, options.weight)) {
   split_ = split_rows(table, options);
   if (weight_column_) check_weights(table, *weight_column_);
-  target_ = fit_target(table, target_column_, split_.train, options.loss);
+  target_ = fit_target(table, target_column_, split_.train, options.loss, options.positive);
   loss_ = !options.loss.empty() ? tidy_spec(options.loss) : default_loss(target_);
   fit_encoder();
   if (options.balanced) balance_classes();
@@ -187,6 +187,7 @@ std::vector<std::pair<std::string, std::string>> TableTask::options_used() const
   return {{"target", options_.target},
           {"weight", options_.weight.value_or("")},
           {"class-weight", options_.balanced ? "balanced" : ""},
+          {"positive", options_.positive},
           {"split-by", options_.split_by.value_or("")},
           {"split-time", options_.split_time.value_or("")},
           {"validation", format_number(options_.validation)},

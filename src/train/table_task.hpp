@@ -18,6 +18,7 @@ struct TaskOptions {
   std::string loss = {};                   // empty: by the target's kind
   std::optional<std::string> weight = {};  // a column of importance weights
   bool balanced = false;                   // all classes weigh the same
+  std::string positive = {};               // of two classes; empty: the larger one
   std::optional<std::string> split_by = {};
   std::optional<std::string> split_time = {};
   double validation = 0.1;

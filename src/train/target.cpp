@@ -61,10 +61,10 @@ class DistinctValues {
   throw BadSample(fmt::format("the target {} holds texts{}", in_quotes(about.name), why));
 }
 
-void set_classes(Target& target, const Column& about, const DistinctValues& values) {
+void set_classes(Target& target, const Column& about, const DistinctValues& values, const std::string& chosen) {
   const std::string names[] = {value_name(about, values[0]), value_name(about, values[1])};
   const bool in_order = target.text ? names[0] < names[1] : values[0] < values[1];
-  const std::size_t positive = in_order ? 1 : 0;
+  const std::size_t positive = !chosen.empty() ? find_positive(names, chosen, target.text) : in_order ? 1 : 0;
   target.classes = {names[1 - positive], names[positive]};
   target.positive = values[positive];
 }
@@ -206,7 +206,7 @@ double Target::output_for(double learned_number) const {
 }
 
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
-                  const std::string& loss) {
+                  const std::string& loss, const std::string& positive) {
   const Column& about = table.columns()[column];
   check_values(table, column);
   DistinctValues values, in_training;
@@ -235,11 +235,16 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
                     in_quotes(about.name)));
   }
   if (values.size() == 2 && !wants_numbers) {
-    set_classes(target, about, values);
+    set_classes(target, about, values, positive);
     if (!target.text && loss.empty()) {
       target.choice = "classification, because there are two different numbers; --loss squared learns a number";
     }
     return target;
+  }
+  if (!positive.empty()) {
+    throw InvalidArgument(
+        fmt::format("a positive class, {}, is one of two; the target {} is not learned as two classes",
+                    in_quotes(positive), in_quotes(about.name)));
   }
   if (target.text && !wants_several && are_mostly_numbers(about.labels)) {
     refuse_texts(table, column, ", but most others are; correct it, or give the softmax loss if they are classes");
@@ -274,6 +279,17 @@ void check_target(const Table& table, std::size_t column, const Target& target) 
                                 in_quotes(about.name), text ? "text" : "number", in_quotes(name),
                                 target.text ? "texts" : "numbers", list_classes(target.classes)));
   }
+}
+
+std::size_t find_positive(std::span<const std::string> classes, const std::string& name, bool text) {
+  const auto same = [&](const std::string& known) {
+    double a = 0, b = 0;
+    return known == name || (!text && is_number(known, a) && is_number(name, b) && a == b);
+  };
+  const auto found = std::ranges::find_if(classes, same);
+  if (found != classes.end()) return static_cast<std::size_t>(found - classes.begin());
+  throw InvalidArgument(fmt::format("there is no class {} to be the positive one; the classes are {}", in_quotes(name),
+                                    list_classes(classes)));
 }
 
 std::string list_classes(std::span<const std::string> classes) {

@@ -17,7 +17,8 @@ class Checkpoint;
 // What is to be predicted: a number, or which of two or more classes.
 struct Target {
   std::string name;
-  // In increasing order, texts in that of their bytes; none for numbers. Of two, the negative and the positive one.
+  // In increasing order, texts in that of their bytes; none for numbers. Of two, the negative and the positive one,
+  // which may be chosen.
   std::vector<std::string> classes;
   bool text = false;                                   // the classes are texts, not numbers
   double positive = 0;                                 // of two classes: the positive one as it stands in a table
@@ -53,9 +54,14 @@ inline constexpr const char* softmax_loss =
 // Decides from a column what it is: texts and two different values are classes, more numbers are numbers; `loss`
 // (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the loss
 // allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
-// value: that of a class which no training row has, too.
+// value: that of a class which no training row has, too. `positive` (empty: the larger one) chooses the positive of two
+// classes; InvalidArgument if it is none of them.
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
-                  const std::string& loss);
+                  const std::string& loss, const std::string& positive = {});
+
+// The number, 0 or 1, of a class among the two of a target, of which `name` names one; numbers may be written in any
+// way. Throws InvalidArgument if it names neither.
+std::size_t find_positive(std::span<const std::string> classes, const std::string& name, bool text);
 
 // Throws BadSample, with the row, where a column of another table holds something that is no such target.
 void check_target(const Table& table, std::size_t column, const Target& target);

@@ -36,8 +36,8 @@ TextTask::TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const Cl
   if (!reader_.target_column.empty()) target_.name = reader_.target_column;
 }
 
-TextTask::TextTask(std::shared_ptr<const TextSet> texts, Reader reader)
-    : ClassTask(texts->classes(), labels_of(*texts)), texts_(std::move(texts)), reader_(std::move(reader)) {}
+TextTask::TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive)
+    : ClassTask(texts->classes(), labels_of(*texts), positive), texts_(std::move(texts)), reader_(std::move(reader)) {}
 
 std::unique_ptr<LearningTask> TextTask::with_split(Split split) const {
   auto other = std::make_unique<TextTask>(*this);

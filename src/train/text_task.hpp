@@ -30,7 +30,7 @@ class TextTask final : public ClassTask {
   // Throws InvalidArgument.
   TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const ClassTaskOptions& options);
   // To measure a model that was trained on others.
-  TextTask(std::shared_ptr<const TextSet> texts, Reader reader);
+  TextTask(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive = {});
 
   std::unique_ptr<LearningTask> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
