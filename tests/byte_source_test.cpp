@@ -220,5 +220,50 @@ TEST(ByteSource, ATextIsNotUtf16) {
   }
 }
 
+TEST(ByteSource, RecognisesWhatIsNoTextOfRows) {
+  using namespace std::string_literals;
+  const std::string zip_front = "PK\3\4"s + std::string(26, '\0');
+  const std::vector<std::pair<std::string, std::string>> others{
+      {"PAR1\x15\x04\x15\x10"s,
+       "a Parquet file; convert it to comma-separated values, in Python with "
+       "pandas.read_parquet('FILE').to_csv('data.csv', index=False)"},
+      {"ARROW1\0\0\xff\xff"s, "an Arrow (Feather) file; "},
+      {"SQLite format 3\0\x10"s, "an SQLite database; export a table with: sqlite3 "},
+      {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"s, "an Excel workbook; save the sheet as CSV"},
+      {zip_front + "[Content_Types].xml", "an Excel workbook; save the sheet as CSV"},
+      {zip_front + "xl/workbook.xml", "an Excel workbook; save the sheet as CSV"},
+      {zip_front + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "an OpenDocument file; "},
+      {zip_front + "data.csv", "a zip archive; unpack it first"},
+      {"{\"a\": 1, \"y\": 2}\n{\"a\": 2}\n", "a JSON-lines file; "},
+      {"\xef\xbb\xbf{\"a\":1}", "a JSON-lines file; "},
+      {"{\n  \"a\": [1, 2]\n}\n", "a JSON file; "},
+      {"{\"rows\": [\n", "a JSON file; "},
+      {" [\n{\"a\": 1}]", "a JSON file; "},
+      {"[{\"a\": 1}, {\"a\": 2}]", "a JSON file; "},
+      {"<!DOCTYPE html>\n<html>", "a web page; "},
+      {"\x28\xb5\x2f\xfd\x04", "compressed by zstd; "},
+      {"\xfd"
+       "7zXZ\0\0"s,
+       "compressed by xz; "},
+      {"BZh91AY&SY", "compressed by bzip2; "},
+  };
+  for (const auto& [bytes, what] : others) {
+    for (const std::size_t piece : {1U, 7U, 4096U}) {
+      try {
+        read_all(*as_text(std::make_unique<testing::Pieces>(bytes, piece)));
+        ADD_FAILURE() << "not refused: " << what;
+      } catch (const FileError& fault) {
+        const std::string message = fault.what();
+        EXPECT_TRUE(message.starts_with("'pieces' is " + what)) << message;
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+      }
+    }
+  }
+  for (const std::string text : {"PAR1,PAR2\n1,2\n", "PAR1\n3\n", "ARROW1,y\n", "{a},{b}\n1,2\n", "{\"a\":1},5\n",
+                                 "[x],y\n", "PK,y\n", "BZh9,y\n", "SQLite format,3\n"}) {
+    EXPECT_EQ(read_all(*as_text(bytes_of(text, "it"))), text);
+  }
+}
+
 }  // namespace
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
+#include "make_archive.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
@@ -464,7 +465,9 @@ TEST_F(StreamTool, RefusesBadFiles) {
   };
   const Words y{"--target", "y"};
   refuse(path("nowhere.csv"), y, 1, "cannot open");
-  refuse(path(""), y, 2, "--stream cannot be given for files in folders");
+  fs::create_directory(path("folder"));
+  write("folder/a.txt", "a");
+  refuse(path("folder"), y, 2, "--stream cannot be given for files in folders");
   refuse(write("bad", ""), y, 1, "bad' is empty");
   refuse(write("bad", ""), {}, 1, "bad' has no examples");
   refuse(write("bad", "a,y\n"), y, 1, "bad' has no examples");
@@ -473,7 +476,7 @@ TEST_F(StreamTool, RefusesBadFiles) {
   refuse(write("bad", endless), y, 1, "line 1: is longer than 4 MiB");
   refuse(write("bad", "\x1f\x8b\x08 this is no gzip"), y, 1, "bad'");
   refuse(write("bad", "|a b\n|a c\n"), {}, 1, "no labels to learn from");
-  refuse(csv, {}, 1, "name the target's column");
+  refuse(csv, {}, 2, "name the column to predict with --target: 'a' (number), 'b' (number), 'city' (text), 'y'");
   refuse(csv, {"--target", "lable"}, 2, "there is no column 'lable', did you mean 'label'?");
   refuse(csv, {"--target", "price"}, 2, "there is no column 'price'; there are a, b, city");
   refuse(csv, {"--target", "y", "--weight", "ww"}, 2, "did you mean 'w'");
@@ -484,6 +487,57 @@ TEST_F(StreamTool, RefusesBadFiles) {
   expect_one_line(run_tool(stream(csv, {"--target", "y", "--predictions", csv})), 1, "that is the data");
   expect_one_line(run_tool(stream(csv, {"--target", "y", "--predictions", path("no/such")})), 1, "cannot write");
   EXPECT_EQ(content_of(csv), joined(csv_lines()));
+}
+
+// Whatever is to be done with them.
+TEST_F(StreamTool, RecognisesFilesThatAreNoTables) {
+  learn(stream(csv, {"--target", "y"}));
+  const std::string table = path("table.ignd");
+  const Words short_run{"--lr", "0.01", "--epochs", "1", "--model", "linear", "--save", table};
+  EXPECT_EQ(run_tool(Words{"train", csv, "--target", "y"} + short_run).exit_code, 0);
+  fs::create_directory(path("folder"));
+  write("folder/a.csv", joined(csv_lines()));
+  write("folder/b.csv", joined(csv_lines()));
+  testing::make_archive(path("tables.zip"), {{"a.csv", joined(csv_lines())}, {"b.csv", "a,y\n1,2\n"}});
+  using namespace std::string_literals;
+  const std::vector<std::pair<std::string, std::string>> others{
+      {write("data.parquet", "PAR1\x15\x04\x15\x10"s), "data.parquet' is a Parquet file; convert it"},
+      {write("data.jsonl", "{\"a\": 1, \"y\": 2}\n"), "data.jsonl' is a JSON-lines file; convert it"},
+      {write("data.xlsx", "PK\3\4"s + std::string(26, '\0') + "[Content_Types].xml"), "an Excel workbook; save"},
+      {write("data.db", "SQLite format 3\0 "s), "data.db' is an SQLite database; export a table"},
+      {path("folder"), "folder' is a folder with the table 'a.csv' and 1 more; name one file"},
+      {path("tables.zip"), "tables.zip' is an archive with the table 'a.csv' and 1 more; unpack it"},
+  };
+  for (const auto& [file, part] : others) {
+    for (const Words& words :
+         {Words{"train", file, "--target", "y"}, Words{"train", file}, stream(file), stream(file, {"--target", "y"}),
+          Words{"compare", file, "--target", "y"}, Words{"compare", file}, Words{"predict", model, file},
+          Words{"predict", table, file}, Words{"evaluate", model, file}, Words{"evaluate", table, file}}) {
+      SCOPED_TRACE(::testing::PrintToString(words));
+      expect_one_line(run_tool(words), 1, part);
+    }
+  }
+  expect_one_line(run_shell("\"$ignd\" train --stream < " + path("data.parquet")), 1,
+                  "the standard input is a Parquet");
+  expect_one_line(run_shell("cat " + path("data.parquet") + " | \"$ignd\" train - --target y"), 1, "is a Parquet");
+}
+
+TEST_F(StreamTool, ListsTheColumnsWhereNoTargetIsNamed) {
+  const std::string listed =
+      "name the column to predict with --target: 'a' (number), 'b' (number), 'city' (text), 'y' (number), 'label' "
+      "(text), 'w' (number)\n";
+  for (const Words& words : {Words{"train", csv}, Words{"compare", csv}, Words{"train", csv, "--text", "city"},
+                             stream(csv), stream(csv, {"--format", "csv"})}) {
+    expect_one_line(run_tool(words), 2, listed);
+  }
+  expect_one_line(run_shell("\"$ignd\" train --stream < " + csv), 2, listed);
+  std::string wide = "c\x1b[31m 0";
+  for (int i = 1; i < 25; ++i) wide += fmt::format(",c{}", i);
+  const Outcome outcome = run_tool({"train", write("wide.csv", wide + "\n" + std::string(24, ',') + "\n")});
+  expect_one_line(outcome, 2, "'c\\x1b[31m 0' (number), 'c1' (number)");
+  EXPECT_TRUE(contains(outcome.err, "'c19' (number), and 5 more")) << outcome.err;
+  expect_one_line(run_tool({"train", svmlight}), 2, "with --target; in svmlight files it is called label");
+  expect_one_line(run_tool({"train", path("nowhere.csv")}), 2, "name the column to predict with --target");
 }
 
 TEST_F(StreamTool, RefusesOptionsThatDoNotApply) {

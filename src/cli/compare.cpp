@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "data/checksum.hpp"
 #include "data/network_file.hpp"
+#include "data/sample_kind.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
 #include "report/escape.hpp"
@@ -97,8 +98,9 @@ void take_network_file(CompareOptions& options) {
 
 // Everything that can be known to be wrong before the data are read, which may take long.
 OptimizerStudy checked_study(const CompareOptions& options) {
+  refuse_tables_in(options.training.data.path);
   check_file(options.training.data.path);
-  if (options.training.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  if (options.training.task.target.empty()) options.training.data.refuse_without_target();
   OptimizerStudy study{.table = {.data = options.training.data,
                                  .checksum = {},
                                  .task = options.training.task,

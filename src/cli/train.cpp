@@ -109,6 +109,7 @@ StreamTraining stream_options(const TrainOptions& options) {
     throw InvalidArgument(fmt::format("--model {} cannot be given with --stream: it learns a linear model",
                                       printable(options.run.model)));
   }
+  refuse_tables_in(options.data.path);
   if (holds_files(options.data.path)) {
     throw InvalidArgument(
         fmt::format("--stream cannot be given for files in folders, but {} holds some", options.data.name()));

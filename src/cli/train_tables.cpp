@@ -81,7 +81,7 @@ void TableData::describe(JsonLine& line) const {
 }
 
 void complete(TrainOptions& options) {
-  if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+  if (options.task.target.empty()) options.data.refuse_without_target();
   refuse_options(options, {"--size"}, " can only be given for images");
   refuse_options(options, {"--length"}, " can only be given for texts");
   model_spec(options.run.model, 1);

@@ -17,7 +17,7 @@ Shape shape_of(std::size_t length) { return Shape::tokens(length, cl100k_vocabul
 
 void complete(TrainOptions& options) {
   if (options.text) {
-    if (options.task.target.empty()) throw InvalidArgument("name the column to predict with --target");
+    if (options.task.target.empty()) options.data.refuse_without_target();
     if (options.task.target == *options.text) throw InvalidArgument("--text and --target name the same column");
     options.data.dialect();
   } else {

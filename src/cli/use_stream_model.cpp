@@ -8,6 +8,7 @@
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
 #include "core/text.hpp"
+#include "data/sample_kind.hpp"
 #include "ignd/error.hpp"
 #include "train/metrics.hpp"
 
@@ -38,6 +39,7 @@ StreamModel load(const std::string& path, const Checkpoint& checkpoint) {
 std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& input, CsvColumns columns) {
   check_fits(data, input);
   refuse_model(data.path);
+  refuse_tables_in(data.path);
   columns.features = input.features;
   ExampleReaderOptions options{.threads = useful_threads(), .dialect = data.dialect()};
   if (input.has_columns()) options.columns = std::move(columns);

@@ -1,6 +1,7 @@
 #include "data/byte_source.hpp"
 
 #include "core/text.hpp"
+#include "data/file_format.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -237,6 +238,9 @@ class Text final : public ByteSource {
       throw FileError(fmt::format("{} is UTF-16; save it as UTF-8", name()));
     }
     if (front_.starts_with("\xef\xbb\xbf")) given_ = 3;
+    if (const std::string other = describe_other_format(std::string_view(front_).substr(given_)); !other.empty()) {
+      throw FileError(fmt::format("{} is {}", name(), other));
+    }
     const std::string_view seen = std::string_view(front_).substr(0, enough);
     if (seen.find('\n') != std::string_view::npos) return;
     const std::size_t first = seen.find('\r');

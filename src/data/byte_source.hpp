@@ -32,7 +32,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path, int interruption
 std::unique_ptr<ByteSource> bytes_of(std::string_view text, std::string name);
 
 // The same bytes as a text with lines: without UTF-8's byte-order mark, and with newlines where a lone carriage return
-// ends the first line (old Macs). Reading UTF-16 throws FileError.
+// ends the first line (old Macs). Reading UTF-16, or a format that is not text, such as Parquet, throws FileError.
 std::unique_ptr<ByteSource> as_text(std::unique_ptr<ByteSource> bytes);
 
 }  // namespace ignd

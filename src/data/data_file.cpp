@@ -2,6 +2,9 @@
 
 #include "core/atomic_file.hpp"
 #include "core/text.hpp"
+#include "data/example_reader.hpp"
+#include "data/sample_kind.hpp"
+#include "data/text_window.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -41,9 +44,25 @@ Table DataFile::read(const std::vector<std::string>& texts) const {
                              .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
   if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream and its models");
   refuse_model(path);
+  refuse_tables_in(path);
   if (format == "svmlight") return Table::read_svmlight(path, options);
   const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header;
   return is_csv ? Table::read_csv(path, options) : Table::read(path, options);
+}
+
+void DataFile::refuse_without_target() const {
+  constexpr const char* question = "name the column to predict with --target";
+  refuse_model(path);
+  refuse_tables_in(path);
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault)) throw InvalidArgument(question);
+  constexpr std::size_t enough = std::size_t{1} << 18;
+  TextWindow beginning(open_bytes(path));
+  beginning.fill(enough);
+  if (guess_example_format(beginning.text()) == ExampleFormat::svmlight) {
+    throw InvalidArgument(fmt::format("{}; in svmlight files it is called label", question));
+  }
+  throw InvalidArgument(question + list_columns(beginning.text(), dialect()));
 }
 
 void refuse_model(const std::string& path) {

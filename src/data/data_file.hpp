@@ -19,6 +19,8 @@ struct DataFile {
   CsvDialect dialect() const;  // throws InvalidArgument
   // Some columns can be texts whatever they hold.
   Table read(const std::vector<std::string>& texts = {}) const;
+  // To be called where no target is named. Throws InvalidArgument, or FileError where the file is no table.
+  [[noreturn]] void refuse_without_target() const;
 };
 
 // Models are binary: as data they would be refused for a reason that helps nobody. Throws FileError.

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "data/svmlight.hpp"
+#include "data/table.hpp"
 #include "data/vw_text.hpp"
 #include "ignd/error.hpp"
 
@@ -146,11 +147,16 @@ class ExampleReader::Blocks {
 
   std::unique_ptr<ExampleParser> make_parser(const ExampleReaderOptions& options) {
     if (format_ != ExampleFormat::csv) return make_example_parser(format_);
-    if (!options.columns) throw InvalidArgument("comma-separated values need the name of the target's column");
     const std::string_view text = beginning_with_row();
+    if (!options.columns) refuse_without_target(list_columns(text, options.dialect));
     auto parser = std::make_unique<CsvExampleParser>(text, *options.columns, options.dialect, lines_.source().name());
     csv_ = parser.get();
     return parser;
+  }
+
+  [[noreturn]] void refuse_without_target(const std::string& columns) {
+    throw InvalidArgument(fmt::format("{} holds comma-separated values: name the column to predict with --target{}",
+                                      lines_.source().name(), columns));
   }
 
   ExampleFormat guess_format(const ExampleReaderOptions& options) {
@@ -159,6 +165,9 @@ class ExampleReader::Blocks {
     const auto guess = guess_example_format(text);
     if (guess) return *guess;
     if (options.columns) return ExampleFormat::csv;
+    if (const std::string columns = list_columns(text, options.dialect); !columns.empty()) {
+      refuse_without_target(columns);
+    }
     throw FileError(
         fmt::format("{} has neither svmlight lines (LABEL INDEX:VALUE ...) nor Vowpal Wabbit's (LABEL | NAME "
                     "...) at its beginning; for comma-separated values, name the target's column",

@@ -39,7 +39,27 @@ bool has_image_bytes(const fs::path& source, const ClassFiles& listed) {
   return found;
 }
 
+// Where a source holds tables: that it does, and what to do. Otherwise empty.
+std::string describe_tables(const fs::path& source, const ClassFiles& listed) {
+  const auto first = std::ranges::find_if(listed.files, is_table_name, &ClassFile::name);
+  if (first == listed.files.end()) return "";
+  const auto tables = std::ranges::count_if(listed.files, is_table_name, &ClassFile::name);
+  const std::string others = tables > 1 ? fmt::format(" and {} more", tables - 1) : "";
+  std::error_code fault;
+  if (!fs::is_directory(source, fault)) {
+    return fmt::format("{} is an archive with the table {}{}; unpack it and name one file", quoted_path(source),
+                       in_quotes(first->name), others);
+  }
+  return fmt::format("{} is a folder with the table {}{}; name one file{}", quoted_path(source), in_quotes(first->name),
+                     others, tables > 1 ? ", or join those that have the same columns" : "");
+}
+
 }  // namespace
+
+void refuse_tables_in(const fs::path& source) {
+  if (!holds_files(source)) return;
+  if (const std::string tables = describe_tables(source, list_files(source)); !tables.empty()) throw FileError(tables);
+}
 
 bool holds_files(const fs::path& source) {
   std::error_code fault;
@@ -65,6 +85,7 @@ SampleKind kind_of_files(const fs::path& source) {
   }
   if (images || (!texts && has_image_bytes(source, listed))) return SampleKind::images;
   if (texts) return SampleKind::texts;
+  if (const std::string tables = describe_tables(source, listed); !tables.empty()) throw FileError(tables);
   throw FileError(fmt::format("{} holds neither images (JPEG or PNG) nor texts (*.txt): the first of its files is {}",
                               quoted_path(source), in_quotes(listed.files.front().name)));
 }

@@ -75,4 +75,8 @@ class Table {
   std::string header_note_ = {};
 };
 
+// The columns at the beginning of a table with their kinds, for whoever did not name the target: ": 'a' (number), 'b'
+// (text)". Empty for what is no table, or has one column.
+std::string list_columns(std::string_view beginning, const CsvDialect& dialect);
+
 }  // namespace ignd

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -172,6 +173,26 @@ Table Table::read_csv(const std::string& path, const TableOptions& options) {
 
 Table Table::parse_csv(std::string_view text, const TableOptions& options) {
   return load_csv([&] { return bytes_of(text, "the text"); }, true, options);
+}
+
+std::string list_columns(std::string_view beginning, const CsvDialect& dialect) {
+  std::vector<Column> columns;
+  try {
+    // The last row may be cut off.
+    const std::size_t newline = beginning.rfind('\n');
+    columns = Table::parse_csv(beginning.substr(0, newline), {.dialect = dialect}).columns();
+  } catch (const Error&) {
+    return "";
+  }
+  if (columns.size() < 2) return "";
+  constexpr std::size_t most = 20;
+  std::vector<std::string> listed;
+  for (const Column& column : std::span(columns).first(std::min(columns.size(), most))) {
+    listed.push_back(
+        fmt::format("{} ({})", in_quotes(column.name), column.kind == ColumnKind::number ? "number" : "text"));
+  }
+  if (columns.size() > most) listed.push_back(fmt::format("and {} more", columns.size() - most));
+  return ": " + join(listed, ", ");
 }
 
 }  // namespace ignd
