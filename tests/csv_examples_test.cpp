@@ -7,6 +7,7 @@
 #include "ignd/error.hpp"
 #include "scratch_folder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -249,6 +250,48 @@ TEST(CsvExamples, WithoutATargetTheyAreNotGuessed) {
   std::ofstream(path) << "x,y\n1,2\n";
   EXPECT_THROW(ExampleReader(path, {}), FileError);
   EXPECT_THROW(ExampleReader(path, ExampleFormat::csv), InvalidArgument);
+}
+
+TEST(CsvExamples, CellsAreReadAsTheBeginningShowsThem) {
+  const std::string text = "day,cost,y\n2024-03-01,\"$1,200\",$5\n2024-03-01 06:00,$7,\"$1,000\"\nsoon,$3,$4\n";
+  const std::string beginning = text.substr(0, text.find("soon"));
+  const CsvExampleParser parser(beginning, {.target = "y", .weight = {}});
+  EXPECT_FALSE(parser.has_text_target());
+  const ExampleBlock block = parse(parser, text);
+  EXPECT_EQ(block.target, (std::vector<double>{5, 1000, 4}));
+  const auto formats = parser.formats();
+  ASSERT_EQ(formats.size(), 3U);
+  EXPECT_EQ(formats.at("day").describe(), "date");
+  EXPECT_EQ(formats.at("cost").describe(), "number with currency $, separators of thousands");
+
+  // The year, the time since 2000, and the cycles but for those that are at their beginning.
+  const auto values = [&](std::size_t i) {
+    std::vector<float> all;
+    for (const auto& [index, value] : features(block, i)) all.push_back(value);
+    std::ranges::sort(all);
+    return all;
+  };
+  EXPECT_EQ(values(0).size(), 1U + 1 + 1 + 6);
+  EXPECT_EQ(values(0).back(), 1200);
+  EXPECT_EQ(values(1).size(), 1U + 1 + 1 + 8);       // at six in the morning
+  EXPECT_EQ(values(2), (std::vector<float>{1, 3}));  // a text, as any other
+
+  // A model that knows the formats reads a file by them, whatever it begins with; one that knows of none, by none.
+  const CsvExampleParser again("day,cost,y\nsoon,3,4\n", {.target = "y", .weight = {}, .formats = formats});
+  const ExampleBlock same = parse(again, text);
+  EXPECT_EQ(same.index, block.index);
+  EXPECT_EQ(same.value, block.value);
+  const CsvExampleParser old(text, {.target = "y", .weight = {}, .formats = std::map<std::string, CellFormat>()});
+  EXPECT_TRUE(old.has_text_target());
+  EXPECT_EQ(features(parse(old, text), 0).size(), 2U);
+}
+
+TEST(CsvExamples, TheDecimalMarkMayBeGiven) {
+  const std::string text = "x;y\n1.200;1,5\n3.400;2\n";
+  const CsvExampleParser parser(text, {.target = "y", .weight = {}, .decimal_comma = true});
+  const ExampleBlock block = parse(parser, text);
+  EXPECT_EQ(block.target, (std::vector<double>{1.5, 2}));
+  EXPECT_EQ(block.value, (std::vector<float>{1200, 3400}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,15 +40,15 @@ std::vector<std::uint32_t> first_rows(std::size_t count) {
   return rows;
 }
 
-Encoder fit_all(const Table& table) {
+Encoder fit_all(const Table& table, bool use_ids = false) {
   std::vector<std::size_t> columns(table.columns().size());
   std::iota(columns.begin(), columns.end(), std::size_t{0});
-  return Encoder::fit(table, columns, first_rows(table.size()));
+  return Encoder::fit(table, columns, first_rows(table.size()), use_ids);
 }
 
 // Of the column x only.
-Encoder fit_column(const Table& table) {
-  return Encoder::fit(table, std::vector<std::size_t>{0}, first_rows(table.size()));
+Encoder fit_column(const Table& table, bool use_ids = false) {
+  return Encoder::fit(table, std::vector<std::size_t>{0}, first_rows(table.size()), use_ids);
 }
 
 Features encode(const Encoder& encoder, const Table& table, std::size_t row, std::size_t* unknown = nullptr) {
@@ -248,7 +249,7 @@ TEST(Encoder, HashedNumbersAreHashedAsTheTextsTheyWere) {
   std::vector<std::string> values{"1", "-5", "0.5"};
   for (std::size_t i = 0; i < 100; ++i) values.push_back(fmt::format("t{}", i));
   const Table texts = column_of(values);
-  const Encoder encoder = fit_column(texts);
+  const Encoder encoder = fit_column(texts, true);
   ASSERT_EQ(encoder.columns()[0].form, Form::hashed);
   const Table numbers = column_of({"1", "-5", "0.5"});
   for (std::size_t r = 0; r < 3; ++r) EXPECT_EQ(encode(encoder, numbers, r), encode(encoder, texts, r));
@@ -278,14 +279,14 @@ TEST(Encoder, ColumnsThatAreNotThereAreAllNamed) {
 }
 
 TEST(Encoder, ComesBackFromACheckpointBitByBit) {
-  std::string text = "n,constant,sometimes,few,many,\"odd \"\"name\"\"\"\n";
+  std::string text = "n,constant,sometimes,few,many,day,cost,\"odd \"\"name\"\"\"\n";
   Stream stream(2, "encoder");
   for (int r = 0; r < 300; ++r) {
-    text +=
-        fmt::format("{},5,{},{},t{},\"l\n{}\"\n", stream.normal() * 1e7, r % 3 == 0 ? "" : "1", "abc"[r % 3], r, r % 2);
+    text += fmt::format("{},5,{},{},t{},{}.{}.20{} 1{}:00,${}.50,\"l\n{}\"\n", stream.normal() * 1e7,
+                        r % 3 == 0 ? "" : "1", "abc"[r % 3], r, 1 + r % 28, 1 + r % 12, 10 + r % 5, r % 9, r, r % 2);
   }
   const Table table = table_of(text);
-  const Encoder encoder = fit_all(table);
+  const Encoder encoder = fit_all(table, true);
   Checkpoint checkpoint;
   encoder.save(checkpoint);
   const Encoder loaded = Encoder::load(checkpoint);
@@ -301,7 +302,11 @@ TEST(Encoder, ComesBackFromACheckpointBitByBit) {
     EXPECT_EQ(is.deviation, was.deviation);
     EXPECT_EQ(is.levels, was.levels);
     EXPECT_EQ(is.distinct, was.distinct);
+    EXPECT_EQ(is.format.spec(), was.format.spec());
   }
+  EXPECT_EQ(encoder.columns()[5].form, Form::date);
+  EXPECT_EQ(loaded.columns()[5].calendar.last, encoder.columns()[5].calendar.last);
+  EXPECT_EQ(loaded.formats().size(), 2U);
   for (std::size_t r = 0; r < table.size(); ++r) EXPECT_EQ(encode(loaded, table, r), encode(encoder, table, r));
   Checkpoint again;
   loaded.save(again);
@@ -491,6 +496,74 @@ TEST(Encoder, SaysWhyAColumnIsDropped) {
   }
   checkpoint.set("column.0.dropped", std::string("mood"));
   EXPECT_THROW(Encoder::load(checkpoint), FileError);
+}
+
+TEST(Encoder, ADateIsItsTimeItsYearAndItsCycles) {
+  // A year of Mondays, a week of days, and two times of day.
+  const Table table = column_of({"2023-01-02", "2024-07-01", "2024-07-02 06:00", "2024-12-30 18:00", ""});
+  ASSERT_TRUE(table.columns()[0].format.is_date());
+  const Encoder encoder = fit_column(table);
+  const ColumnCode& code = encoder.columns()[0];
+  EXPECT_EQ(code.form, Form::date);
+  EXPECT_EQ(code.missing, 1U);
+  ASSERT_EQ(encoder.features(), 1U + 1 + 2 + 2 + 2 + 2 + 1);
+  for (std::size_t r = 0; r < 4; ++r) {
+    const Features x = encode(encoder, table, r);
+    EXPECT_NEAR(x[0], (table[r][0] - code.mean) / code.deviation, 1e-6);
+    for (std::size_t i = 2; i < 10; i += 2) EXPECT_NEAR(x[i] * x[i] + x[i + 1] * x[i + 1], 1, 1e-6) << i;
+    EXPECT_EQ(x.back(), 0);
+  }
+  const Features january = encode(encoder, table, 0);
+  const Features july = encode(encoder, table, 1);
+  const Features tuesday = encode(encoder, table, 2);
+  EXPECT_LT(january[1], july[1]);  // the years
+  EXPECT_NEAR(january[3], 1, 1e-6);
+  EXPECT_NEAR(july[3], -1, 1e-6);  // half a year later
+  EXPECT_NEAR(july[4], january[4], 1e-6);
+  EXPECT_NE(tuesday[4], july[4]);
+  EXPECT_NEAR(tuesday[8], 1, 1e-6);  // a quarter of a day
+  EXPECT_EQ(encode(encoder, table, 4), (Features{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+}
+
+TEST(Encoder, PartsOfADateThatNeverChangeAreDropped) {
+  const Table mondays = column_of({"2024-07-01", "2024-07-08", "2024-07-15"});
+  EXPECT_EQ(fit_column(mondays).features(), 1U + 2);  // the time, and the day of the year
+  const Table hours = column_of({"2024-07-01 10:00", "2024-07-01 11:30"});
+  EXPECT_EQ(fit_column(hours).features(), 1U + 2);
+  EXPECT_EQ(fit_column(column_of({"2024-07-01", "2024-07-01"})).features(), 0U);
+  const Encoder sometimes = fit_column(column_of({"2024-07-01", "", "2024-07-01"}));
+  EXPECT_EQ(sometimes.features(), 1U);  // whether there is a date
+}
+
+TEST(Encoder, NumbersMustMeanWhatTheyMeantInTraining) {
+  const Encoder dates = fit_column(column_of({"2024-07-01", "2024-07-08"}));
+  EXPECT_EQ(match_fault(dates, column_of({"1", "2"})), "the column 'x' holds number, and held date in training");
+  const Encoder plain = fit_column(column_of({"1", "2"}));
+  EXPECT_EQ(match_fault(plain, column_of({"1%", "2%"})),
+            "the column 'x' holds number with %, and held number in training");
+  EXPECT_EQ(match_fault(plain, column_of({"2024-07-01"})), "the column 'x' holds date, and held number in training");
+  EXPECT_EQ(match_fault(plain, column_of({"$1", "\"$1,200\""})), "none");
+  EXPECT_EQ(match_fault(fit_column(column_of({"$1", "$2"})), column_of({"\xc2\xa3"
+                                                                        "1"})),
+            "the column 'x' holds number with currency \xc2\xa3, and held number with currency $ in training");
+}
+
+TEST(Encoder, TextsOfTheirOwnInNearlyEveryRowAreIds) {
+  for (const auto& [rows, copies, ids] :
+       {std::tuple(100, 0, true), std::tuple(99, 0, false), std::tuple(1000, 50, true), std::tuple(1000, 51, false),
+        std::tuple(1000, 900, false)}) {
+    std::vector<std::string> values;
+    for (int r = 0; r < rows; ++r) values.push_back(fmt::format("id-{}", r < copies ? -1 : r));
+    const Table table = column_of(values);
+    const Encoder encoder = fit_column(table);
+    EXPECT_EQ(encoder.columns()[0].form == Form::dropped, ids) << rows << ' ' << copies;
+    EXPECT_EQ(encoder.columns()[0].reason == ColumnCode::DropReason::ids, ids);
+    EXPECT_EQ(fit_column(table, true).columns()[0].form, Form::hashed);
+  }
+  // Missing cells are no ids.
+  std::vector<std::string> values(1000);
+  for (std::size_t r = 0; r < 200; ++r) values[r] = fmt::format("id-{}", r);
+  EXPECT_EQ(fit_column(column_of(values)).columns()[0].reason, ColumnCode::DropReason::ids);
 }
 
 }  // namespace

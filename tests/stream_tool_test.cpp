@@ -139,6 +139,32 @@ class StreamTool : public ::testing::Test {
   std::string vw = write("data.vw", joined(vw_lines()));
 };
 
+TEST_F(StreamTool, RecognisesFormatsFromTheBeginningAndRemembersThem) {
+  Stream random(5, "stream formats");
+  std::string text = "day;cost;y\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double cost = std::round(1000 * random.uniform()) / 10;
+    text += fmt::format("{:02}.{:02}.2020;{:.0f},{:.0f} \xe2\x82\xac;{}\n", 1 + i % 28, 1 + i % 12, std::floor(cost),
+                        10 * (cost - std::floor(cost)), i % 12 < 6 ? 1 : 0);
+  }
+  const Words command = stream(write("formats.csv", text), {"--target", "y"});
+  const Outcome outcome = run_tool(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const std::string& out : {outcome.out, run_tool({"inspect", model}).out}) {
+    EXPECT_TRUE(contains(out, "  cost                 number with currency \xe2\x82\xac, decimal comma\n")) << out;
+    EXPECT_TRUE(contains(out, "  day                  date, day first\n")) << out;
+  }
+  const auto lines = events(run_tool(command + Words{"--json"}).out);
+  EXPECT_EQ(lines.front()["recognised"]["columns"], (json{"cost", "day"}));
+  // The half of the year, which the sine and the cosine of the month show.
+  EXPECT_GT(lines.back()["metrics"]["progressive"]["accuracy"], 0.9);
+  EXPECT_EQ(inspected()["recognised"]["formats"].size(), 2U);
+  // Its own cells do not tell whether these are March and November, or December and January.
+  const std::string other = write("other.csv", "cost;day;y\n7;12.03.2020;1\n7;01.11.2020;0\n");
+  const Outcome evaluated = run_tool({"evaluate", model, other, "--json"});
+  EXPECT_EQ(events(evaluated.out).back()["metrics"]["test"]["accuracy"], 1) << evaluated.out << evaluated.err;
+}
+
 TEST_F(StreamTool, SaysHowItGoesAtDoublingIntervals) {
   const Outcome outcome = run_tool(stream(csv, {"--target", "y", "--json"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

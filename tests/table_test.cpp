@@ -487,5 +487,93 @@ TEST(Table, GarbageIsReadOrRefused) {
   }
 }
 
+// Some rows of plain numbers, more than are looked at to guess.
+std::string many_lines(const std::string& line) {
+  std::string lines;
+  for (int i = 0; i < 1500; ++i) lines += line + "\n";
+  return lines;
+}
+
+TEST(Table, RecognisesNumbersAndDatesInTexts) {
+  const std::string text =
+      "day;cost;share;size;name\n"
+      "2024-03-01;$1,200;12 %;1.234,56;a\n"
+      "1970-01-02;($3);5%;7;b\n"
+      ";;;;\n";
+  for (const TableOptions& way : ways()) {
+    const Table table = Table::parse_csv(text, way);
+    EXPECT_EQ(cells(table)[1], (Fields{"86400", "-3", "5", "7", "b"}));
+    EXPECT_EQ(cells(table)[0], (Fields{"1709251200", "1200", "12", "1234.56", "a"}));
+    EXPECT_EQ(cells(table)[2], (Fields{"", "", "", "", ""}));
+    EXPECT_EQ(table.columns()[0].format.describe(), "date");
+    EXPECT_EQ(table.columns()[4].format.describe(), "number");
+    EXPECT_EQ(table.columns()[4].kind, ColumnKind::text);
+  }
+}
+
+TEST(Table, AFirstRowOfDatesOrMoneyIsData) {
+  expect_table("1970-01-02,$5\n1970-01-03,$6\n", {"c1", "c2"}, {{"86400", "5"}, {"172800", "6"}});
+  expect_table("day,cost\n1970-01-03,$6\n", {"day", "cost"}, {{"172800", "6"}});
+}
+
+TEST(Table, AFormatIsThatOfAllRows) {
+  const std::string plain = "d,y\n" + many_lines("01/02/2024,1");
+  const auto format = [](const std::string& text) {
+    std::string found;
+    for (const TableOptions& way : ways()) {
+      if (way.block == 1) continue;
+      const Table table = Table::parse_csv(text, way);
+      const Column& column = table.columns()[0];
+      const std::string is = column.kind == ColumnKind::text ? "text" : column.format.describe();
+      EXPECT_TRUE(found.empty() || found == is) << found << ' ' << is;
+      found = is;
+    }
+    return found;
+  };
+  EXPECT_EQ(format(plain), "text");
+  EXPECT_EQ(Table::parse_csv(plain, {}).columns()[0].doubt, "its dates may have the day first or the month first");
+  EXPECT_EQ(format(plain + "31/12/2024,1\n"), "date, day first");
+  EXPECT_EQ(format(plain + "12/31/2024,1\n"), "date, month first");
+  EXPECT_EQ(format("d,y\n31/12/2024,1\n" + many_lines("01/02/2024,1") + "12/31/2024,1\n"), "text");
+  EXPECT_EQ(format("d,y\n" + many_lines("2024-01-01,1") + "soon,1\n"), "text");
+  EXPECT_EQ(format("d,y\n" + many_lines("950,1") + "\"1,200\",1\n"), "number with separators of thousands");
+  EXPECT_EQ(format("d;y\n" + many_lines("1,200;1") + "12,5;1\n"), "number with decimal comma");
+  EXPECT_EQ(format("d,y\n" + many_lines("5,1") + "none at all,1\n"), "text");
+  EXPECT_EQ(format("d,y\n" + many_lines("5,1") + "2024-01-01,1\n"), "text");
+}
+
+TEST(Table, TheRestOfTheFileShowsTheDecimalMark) {
+  const auto first = [](const std::string& text, std::optional<bool> comma = {}) {
+    return cell(Table::parse_csv(text, {.dialect = {.delimiter = ';', .header = true}, .decimal_comma = comma}), 0, 0);
+  };
+  EXPECT_EQ(first("a;b\n1,200;5\n3,450;7\n"), "1200");
+  EXPECT_EQ(first("a;b\n1,200;12,5\n3,450;7,5\n"), "1.2");
+  EXPECT_EQ(first("a;b\n1,200;12.5\n3,450;7.5\n"), "1200");
+  EXPECT_EQ(first("a;b\n1,200;5\n3,450;7\n", true), "1.2");
+  EXPECT_EQ(first("a;b\n1.200;5\n3.450;7\n"), "1.2");
+  EXPECT_EQ(first("a;b\n1.200;5\n3.450;7\n", true), "1200");
+  EXPECT_EQ(first("a;b\n12,5;5\n3,45;7\n", false), "12,5");  // a text
+  EXPECT_EQ(first("a;b\n12.5;5\n3.45;7\n", true), "12.5");
+  const Table table = Table::parse_csv("a;b\n12.5;5\n3.45;7\n", {.dialect = {}, .decimal_comma = true});
+  EXPECT_EQ(table.columns()[0].kind, ColumnKind::text);
+  EXPECT_EQ(table.columns()[0].doubt, "its numbers have a decimal point, which --decimal excludes");
+}
+
+TEST(Table, CellsThatDoNotFitAGivenFormatAreMissingAndCounted) {
+  const std::map<std::string, CellFormat> formats{{"d", CellFormat::parse("date:order=day-first")}};
+  for (TableOptions way : ways()) {
+    way.formats = formats;
+    const Table table = Table::parse_csv("d,y\n02/01/1970,1\nsoon,2\n,3\n12/31/1970,4\n", way);
+    EXPECT_EQ(cells(table), (std::vector<Fields>{{"86400", "1"}, {"", "2"}, {"", "3"}, {"", "4"}}));
+    EXPECT_EQ(table.columns()[0].unfit, 2U);
+    EXPECT_EQ(table.columns()[0].unfit_cell, "soon");
+  }
+}
+
+TEST(Table, AColumnAskedForAsTextIsNotRecognised) {
+  const Table table = Table::parse_csv("d,y\n2024-01-01,1\n", {.dialect = {}, .texts = {"d"}});
+  EXPECT_EQ(cell(table, 0, 0), "2024-01-01");
+}
+
 }  // namespace
 }  // namespace ignd

@@ -1,3 +1,4 @@
+#include "data/cell_format.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 #include "run_tool.hpp"
@@ -313,6 +314,8 @@ TEST_F(TrainTool, LearnsFromAColumnThatIsAlmostAlwaysTheSame) {
   // Without the column, x explains a fifth of the variance.
   EXPECT_GT(quality["test"]["r2"], 0.95);
   EXPECT_GT(quality["validation"]["r2"], 0.95);
+  EXPECT_TRUE(
+      contains(run_tool({"inspect", model_}).out, "  snow                 number, mostly 0, deviation 0.3333\n"));
 }
 
 TEST_F(TrainTool, ListsEveryColumnThatIsDropped) {
@@ -338,6 +341,84 @@ TEST_F(TrainTool, ListsEveryColumnThatIsDropped) {
     EXPECT_EQ(line["dropped"]["columns"], (json{"c0", "c13", "c26", "c38", "c39"}));
     EXPECT_EQ(line["dropped"]["reasons"].back(), "no value in any training row");
   }
+}
+
+// A table whose target depends on the weekday and on an amount of money; no column but the last is a plain number.
+std::string formatted_table(bool comma) {
+  Stream stream(31, "formats");
+  std::string text = "day;cost;share;order;y\n";
+  for (int r = 0; r < 700; ++r) {
+    const double cost = std::round(200'000 * stream.uniform()) / 100;
+    const int share = static_cast<int>(stream.below(100));
+    const auto thousands = static_cast<int>(cost) / 1000;
+    const double rest = cost - 1000 * thousands;
+    std::string amount = thousands > 0 ? fmt::format("${},{:06.2f}", thousands, rest) : fmt::format("${:.2f}", rest);
+    if (comma) {
+      std::ranges::transform(amount, amount.begin(), [](char c) { return c == '.' ? ',' : c == ',' ? '.' : c; });
+    }
+    const std::string day = date_text(86'400.0 * (15'706 + r));  // from 2013-01-01
+    const double y = cost / 500 + (r % 7 < 2 ? 3 : 0) + share / 100.0;
+    text += fmt::format("{};{};{} %;order {};{}\n", day, amount, share, r, comma ? "0" : fmt::format("{:.4f}", y));
+  }
+  return text;
+}
+
+TEST_F(TrainTool, RecognisesDatesMoneyAndPercentages) {
+  const std::string file = write("formats.csv", formatted_table(false));
+  const Words command{"train", file, "--target", "y", "--save", model_, "--split-time", "day", "--lr", "0.003"};
+  const Outcome outcome = run_tool(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const std::string& out : {outcome.out, run_tool({"inspect", model_}).out}) {
+    EXPECT_TRUE(contains(out, "  day                  date, 2013-01-01 to 2014-07-14\n")) << out;
+    EXPECT_TRUE(contains(out, "  cost                 number with currency $, separators of thousands, mean ")) << out;
+    EXPECT_TRUE(contains(out, "  share                number with %, mean ")) << out;
+    EXPECT_TRUE(contains(out, "  order                dropped: nearly every row has its own text")) << out;
+  }
+  const auto lines = events(run_tool(command + Words{"--json"}).out);
+  EXPECT_EQ(lines.front()["recognised"]["columns"], (json{"day", "cost", "share"}));
+  EXPECT_EQ(lines.front()["recognised"]["formats"][0], "date, 2013-01-01 to 2014-07-14");
+  EXPECT_EQ(lines.front()["dropped"]["columns"], json{"order"});
+  EXPECT_EQ(lines.front()["train"], 560);
+  // The weekday is half of the variance and the money the rest: as hashed texts, nothing of it could be learned.
+  EXPECT_GT(lines.back()["metrics"]["test"]["r2"], 0.95);
+  EXPECT_EQ(events(run_tool({"inspect", model_, "--json"}).out).front()["recognised"]["columns"].size(), 3U);
+  EXPECT_TRUE(contains(run_tool(command + Words{"--use-ids"}).out, "order                text, 560 values hashed"));
+}
+
+TEST_F(TrainTool, PredictsFromCellsAsTheyWereInTraining) {
+  const std::string file = write("formats.csv", formatted_table(false));
+  run_tool(Words{"train", file, "--target", "y", "--save", model_} + quick);
+  const std::string expected = run_tool({"predict", model_, file}).out;
+  // The same numbers with the other decimal mark, of which the model must be told.
+  const std::string other = write("comma.csv", formatted_table(true));
+  EXPECT_EQ(run_tool({"predict", model_, other, "--decimal", "comma"}).out, expected);
+  const std::string odd = write("odd.csv", "day;cost;share\n2013-05-01;$5.00;7 %\nsoon;$5.00;7 %\nlater;;\n");
+  const Outcome outcome = run_tool({"predict", model_, odd});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 4);
+  EXPECT_EQ(outcome.err,
+            "ignd: column 'day': 2 cells are not a date as in training and count as missing, such as 'soon'\n");
+  EXPECT_EQ(run_tool({"evaluate", model_, file}).exit_code, 0);
+}
+
+TEST_F(TrainTool, WarnsOfDatesThatMayBeTwoThingsAndOfRowNumbers) {
+  std::string text = "day,number,stray,money,y\n";
+  for (int r = 0; r < 40; ++r) {
+    text += fmt::format("0{}/0{}/2020,{},{},{}{},{}\n", 1 + r % 9, 1 + r % 7, r + 1,
+                        r == 39 ? "soon" : fmt::format("2020-01-{:02}", 1 + r % 30), r % 2 == 0 ? "$" : "£", r % 5,
+                        r * r % 17);
+  }
+  const Words command = Words{"train", write("doubt.csv", text), "--target", "y", "--save", model_} + quick;
+  const Outcome outcome = run_tool(command);
+  EXPECT_EQ(
+      outcome.err,
+      "ignd: warning: column 'number' counts the rows; remove it if it is only their number\n"
+      "ignd: warning: column 'day' is taken for texts: its dates may have the day first or the month first\n"
+      "ignd: warning: column 'stray' is taken for texts because of 'soon'; most of its values are numbers or dates\n"
+      "ignd: warning: column 'money' is taken for texts: its numbers or dates are not all written in the same way\n");
+  expect_refusal({"train", write("date.csv", "x,y\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n"), "--target", "y"}, 2,
+                 "the target 'y' holds dates");
 }
 
 TEST_F(TrainTool, MeasuresClasses) {

@@ -239,6 +239,11 @@ TEST(TrainingRun, GoesOnWithNothingButItself) {
   }
   const Table changed = table_of(csv);
   expect_refusal(TableTask(changed, task_options()), run_options(), "other data");
+
+  // As a version that measured the scale of a column in another way would have saved it.
+  const double scale[] = {0.25, 3};
+  saved.set("column.0.scale", std::span<const double>(scale));
+  expect_refusal(task, run_options(), "other inputs");
 }
 
 TEST(TrainingRun, DependsOnItsSeedAlone) {

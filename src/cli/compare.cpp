@@ -157,6 +157,11 @@ std::string plan_text(const CompareOptions& options, OptimizerStudy study, const
   for (const std::string& note : {table->table().header_note(), table->target().choice}) {
     if (!note.empty()) print_error("{}: {}\n", options.training.data.path, note);
   }
+  for (const ColumnCode& code : table->encoder().columns()) {
+    if (code.form == ColumnCode::Form::dropped || code.format.kind != CellFormat::Kind::plain) {
+      print_error("  {:<20} {}\n", printable(code.name), describe(code));
+    }
+  }
   return experiment_text(study, *table);
 }
 

@@ -73,6 +73,9 @@ CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const cha
   command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
       ->check(is_one_of({"yes", "no"}))
       ->group(group);
+  command->add_option("--decimal", data.decimal, "Decimal mark, where it cannot tell: point or comma")
+      ->check(is_one_of({"point", "comma"}))
+      ->group(group);
   return command->add_option("data", data.path, meaning);
 }
 
@@ -94,6 +97,10 @@ void add_table_options(CLI::App* command, TrainOptions& options, const char* mea
       ->group(data);
   command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
   command->add_option("--split-time", options.task.split_time, "Column of times: train on the past, test on the future")
+      ->group(data);
+
+  command
+      ->add_flag("--use-ids", options.task.use_ids, "Learn also from columns where nearly every row has its own text")
       ->group(data);
 
   const char* model = "Model";

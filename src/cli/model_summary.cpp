@@ -61,6 +61,7 @@ void refuse_table_options(const UseOptions& options, const std::string& samples)
   if (!options.data.format.empty()) found.emplace_back("--format");
   if (!options.data.delimiter.empty()) found.emplace_back("--delimiter");
   if (!options.data.header.empty()) found.emplace_back("--header");
+  if (!options.data.decimal.empty()) found.emplace_back("--decimal");
   if (options.weight) found.emplace_back("--weight");
   if (!found.empty()) throw InvalidArgument(fmt::format("{} cannot be given for {}", join(found, ", "), samples));
 }

@@ -48,6 +48,8 @@ std::string drop_reason(const ColumnCode& code) {
       return "the same in every training row";
     case ColumnCode::DropReason::empty:
       return "no value in any training row";
+    case ColumnCode::DropReason::ids:
+      return "nearly every row has its own text, like an id; --use-ids learns from it";
   }
   return "";
 }
@@ -81,10 +83,10 @@ std::string describe(const Target& target) {
                        for_terminal(target.classes[1]), for_terminal(target.classes[1]));
   }
   if (target.logarithm) return "number, learned as the logarithm of what is expected";
-  return fmt::format("number, mean {:.4g}, deviation {:.4g}", target.mean, target.deviation);
+  return fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.format.describe(), target.mean, target.deviation);
 }
 
-void set_dropped(JsonLine& line, const std::vector<ColumnCode>& columns) {
+void set_columns(JsonLine& line, const std::vector<ColumnCode>& columns) {
   std::vector<std::string> names;
   std::vector<std::string> reasons;
   for (const ColumnCode& code : columns) {
@@ -93,6 +95,14 @@ void set_dropped(JsonLine& line, const std::vector<ColumnCode>& columns) {
     reasons.push_back(drop_reason(code));
   }
   line.set("dropped.columns", names).set("dropped.reasons", reasons);
+  names.clear();
+  std::vector<std::string> formats;
+  for (const ColumnCode& code : columns) {
+    if (code.form == ColumnCode::Form::dropped || code.format.kind == CellFormat::Kind::plain) continue;
+    names.push_back(code.name);
+    formats.push_back(describe(code));
+  }
+  line.set("recognised.columns", names).set("recognised.formats", formats);
 }
 
 std::string describe(const ColumnCode& code) {
@@ -102,7 +112,14 @@ std::string describe(const ColumnCode& code) {
     case Form::dropped:
       return "dropped: " + drop_reason(code);
     case Form::scaled:
-      return fmt::format("number, mean {:.4g}, deviation {:.4g}{}", code.mean, code.deviation, missing);
+      if (code.format.is_date()) {
+        return fmt::format("{}, always {}{}", code.format.describe(), date_text(code.calendar.first), missing);
+      }
+      return fmt::format("{}, {} {:.4g}, deviation {:.4g}{}", code.format.describe(),
+                         code.mostly_mean ? "mostly" : "mean", code.mean, code.deviation, missing);
+    case Form::date:
+      return fmt::format("{}, {} to {}{}", code.format.describe(), date_text(code.calendar.first),
+                         date_text(code.calendar.last), missing);
     case Form::one_hot:
       return fmt::format("text, {} values{}", code.levels.size(), missing);
     case Form::hashed:

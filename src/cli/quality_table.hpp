@@ -18,8 +18,8 @@ std::string with_commas(std::uint64_t count);
 std::string describe(const Target& target);
 std::string describe(const ColumnCode& code);
 
-// The columns that give no feature, and why.
-void set_dropped(JsonLine& line, const std::vector<ColumnCode>& columns);
+// The columns that give no feature, and why; those that are not plain numbers or texts, and what they are.
+void set_columns(JsonLine& line, const std::vector<ColumnCode>& columns);
 
 // A table of measures, a row for each predictor.
 struct Judged {

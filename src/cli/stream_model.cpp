@@ -1,5 +1,6 @@
 #include "cli/stream_model.hpp"
 
+#include "cli/output.hpp"
 #include "core/text.hpp"
 #include "ignd/error.hpp"
 
@@ -30,6 +31,14 @@ ExampleFormat format_named(const std::string& name) {
   throw FileError(fmt::format("it was learned from the format {}, which this program does not know", in_quotes(name)));
 }
 
+CellFormat format_in(const std::string& spec) {
+  try {
+    return CellFormat::parse(spec);
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("it has a column of a format that this program does not know: {}", fault.what()));
+  }
+}
+
 template <class Use>
 auto blaming(const std::string& path, Use use) -> decltype(use()) {
   try {
@@ -51,12 +60,28 @@ std::string StreamInput::label_name(double label) const {
   return found != classes.end() ? found->second : "?";
 }
 
+void StreamInput::print_formats() const {
+  for (const auto& [name, column] : formats) print("  {:<20} {}\n", printable(name), column.describe());
+}
+
+void StreamInput::describe_formats(JsonLine& line) const {
+  if (formats.empty()) return;
+  std::vector<std::string> names;
+  std::vector<std::string> descriptions;
+  for (const auto& [name, column] : formats) {
+    names.push_back(name);
+    descriptions.push_back(column.describe());
+  }
+  line.set("recognised.columns", names).set("recognised.formats", descriptions);
+}
+
 void StreamInput::save(Checkpoint& checkpoint) const {
   checkpoint.set("stream.format", std::string(name_of(format)));
   checkpoint.set("stream.target", target);
   checkpoint.set("stream.weight", weight);
   checkpoint.set("stream.columns", std::uint64_t{features.size()});
   for (std::size_t c = 0; c < features.size(); ++c) checkpoint.set(fmt::format("stream.column.{}", c), features[c]);
+  for (const auto& [name, column] : formats) checkpoint.set("stream.format." + name, column.spec());
   checkpoint.set("stream.text-target", std::uint64_t{text_target});
   checkpoint.set("stream.classes", std::uint64_t{classes.size()});
   std::size_t i = 0;
@@ -71,6 +96,13 @@ StreamInput StreamInput::load(const Checkpoint& checkpoint) {
   const std::uint64_t columns = checkpoint.number("stream.columns");
   for (std::uint64_t c = 0; c < columns; ++c) {
     input.features.push_back(checkpoint.text(fmt::format("stream.column.{}", c)));
+  }
+  // Models of earlier versions have no formats.
+  std::vector<std::string> names = input.features;
+  names.push_back(input.target);
+  for (const std::string& name : names) {
+    const std::string entry = "stream.format." + name;
+    if (checkpoint.has(entry)) input.formats[name] = format_in(checkpoint.text(entry));
   }
   input.text_target = checkpoint.number("stream.text-target") != 0;
   const std::uint64_t classes = checkpoint.number("stream.classes");
@@ -93,9 +125,17 @@ void check_fits(const DataFile& data, const StreamInput& input) {
     throw InvalidArgument(fmt::format("the model was learned from the format {} and can use no other, but {} is {}",
                                       name_of(input.format), data.name(), name_of(format)));
   }
-  if (input.has_columns() || (data.delimiter.empty() && data.header.empty())) return;
-  throw InvalidArgument(fmt::format("{} has the format {}: --delimiter and --header are for comma-separated values",
-                                    data.name(), name_of(input.format)));
+  if (input.has_columns() || (data.delimiter.empty() && data.header.empty() && data.decimal.empty())) return;
+  throw InvalidArgument(
+      fmt::format("{} has the format {}: --delimiter, --header and --decimal are for comma-separated values",
+                  data.name(), name_of(input.format)));
+}
+
+void set_formats(CsvColumns& columns, const StreamInput& input, const DataFile& data) {
+  columns.formats = input.formats;
+  if (data.decimal.empty()) return;
+  columns.decimal_comma = data.decimal == "comma";
+  for (auto& [name, format] : *columns.formats) format.comma = *columns.decimal_comma;
 }
 
 unsigned useful_threads() {

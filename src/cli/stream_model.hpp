@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/json_line.hpp"
 #include "data/data_file.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
@@ -18,13 +19,18 @@ bool is_stream_model(const Checkpoint& checkpoint);
 // What a model of streams needs to know of the examples it learned from, to read others in the same way.
 struct StreamInput {
   ExampleFormat format = ExampleFormat::svmlight;
-  std::string target, weight;         // columns, of comma-separated values
-  std::vector<std::string> features;  // the others
+  std::string target, weight;                 // columns, of comma-separated values
+  std::vector<std::string> features;          // the others
+  std::map<std::string, CellFormat> formats;  // of columns that are not plain numbers or texts
   bool text_target = false;
   std::map<double, std::string> classes;  // the texts of the target by their labels
 
   bool has_columns() const { return format == ExampleFormat::csv; }
   std::string label_name(double label) const;  // as it stands in the file
+
+  // What was recognised, if anything was.
+  void print_formats() const;
+  void describe_formats(JsonLine& line) const;
 
   void save(Checkpoint& checkpoint) const;
   static StreamInput load(const Checkpoint& checkpoint);
@@ -36,6 +42,9 @@ std::optional<ExampleFormat> asked_format(const DataFile& data);
 // Throws InvalidArgument if the user says that the data have another format than the model's, or what only
 // comma-separated values have.
 void check_fits(const DataFile& data, const StreamInput& input);
+
+// How the columns of a model are to be read, if the user does not say otherwise of the decimal mark.
+void set_formats(CsvColumns& columns, const StreamInput& input, const DataFile& data);
 
 // How many threads are useful for parsing.
 unsigned useful_threads();

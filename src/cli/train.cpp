@@ -102,7 +102,7 @@ StreamTraining stream_options(const TrainOptions& options) {
   refuse_options(options,
                  {"--validation", "--test", "--split-by", "--split-time", "--class-weight", "--epochs", "--patience",
                   "--last", "--seed", "--save-every", "--text", "--size", "--length", "--batch", "--batch-mode",
-                  "--lambda", "--adaptive-lambda", "--memory"},
+                  "--lambda", "--adaptive-lambda", "--memory", "--use-ids"},
                  " cannot be given with --stream: it learns from every example once, in their order");
   refuse_options(options, {"--positive"}, " cannot be given with --stream: of two labels the larger one is positive");
   if (options.run.model != "linear" && is_given(options, "--model")) {

@@ -141,6 +141,9 @@ class StreamPass {
       if (before_) {
         reader.columns->features = input_.features;
         reader.columns->text_target = input_.text_target;
+        set_formats(*reader.columns, input_, options_.data);
+      } else if (!options_.data.decimal.empty()) {
+        reader.columns->decimal_comma = options_.data.decimal == "comma";
       }
     }
     reader_ = std::make_unique<ExampleReader>(options_.data.path, format, reader);
@@ -148,7 +151,11 @@ class StreamPass {
     check_fits(options_.data, input_);
     refuse_columns_of_others();
     if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
-    if (!before_) input_.features = reader_->features();
+    if (!before_) {
+      input_.features = reader_->features();
+      input_.formats = reader_->formats();
+      print_formats();
+    }
     input_.text_target = reader_->has_text_target();
     if (input_.text_target) learner_.set_label_names([this](double label) { return label_name(label); });
     Checkpoint now;
@@ -160,6 +167,15 @@ class StreamPass {
   void describe(Checkpoint& checkpoint) const {
     checkpoint.set("kind", std::string(stream_model_kind));
     input_.save(checkpoint);
+  }
+
+  void print_formats() const {
+    if (input_.formats.empty() || options_.quiet) return;
+    if (talks()) input_.print_formats();
+    if (!options_.json) return;
+    JsonLine line("data");
+    input_.describe_formats(line);
+    line.print();
   }
 
   void refuse_columns_of_others() const {

@@ -3,12 +3,13 @@
 #include "cli/quality_table.hpp"
 #include "cli/training_data.hpp"
 #include "core/text.hpp"
-#include "data/csv.hpp"
+#include "data/cell_format.hpp"
 #include "ignd/error.hpp"
 #include "train/table_model.hpp"
 #include "train/table_task.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -41,15 +42,52 @@ class TableData final : public TrainingData {
   TableTask task_;
 };
 
+// Columns of whole numbers that go up by one from row to row.
+std::vector<std::string> counting_columns(const Table& table, const TaskOptions& options) {
+  constexpr std::size_t enough = 20;
+  if (table.size() < enough) return {};
+  std::vector<std::size_t> counting;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const Column& column = table.columns()[c];
+    const bool is_input = column.name != options.target && column.name != options.weight &&
+                          column.name != options.split_by && column.name != options.split_time;
+    if (is_input && column.kind == ColumnKind::number && !column.format.is_date()) counting.push_back(c);
+  }
+  for (std::size_t row = 0; row < table.size() && !counting.empty(); ++row) {
+    const auto values = table[row];
+    std::erase_if(counting, [&](std::size_t c) {
+      const double expected = table[0][c] + static_cast<double>(row);
+      return values[c] != expected || std::floor(expected) != expected;
+    });
+  }
+  std::vector<std::string> names;
+  for (const std::size_t c : counting) names.push_back(table.columns()[c].name);
+  return names;
+}
+
 // A column of numbers with a stray word among them would be learned as texts, each a thing of its own.
 void TableData::print_warnings() const {
+  for (const std::string& name : counting_columns(table_, task_.options())) {
+    print_error("ignd: warning: column {} counts the rows; remove it if it is only their number\n", in_quotes(name));
+  }
   for (const Column& column : table_.columns()) {
-    double value = 0;
-    const auto is_text = [&](const auto& label) { return !is_number(label.second, value); };
+    if (!column.doubt.empty()) {
+      print_error("ignd: warning: column {} is taken for texts: {}\n", in_quotes(column.name), column.doubt);
+    }
+    const auto is_text = [&](const auto& label) {
+      FormatGuess guess;
+      guess.add(label.second);
+      return !guess.is_alive();
+    };
     const auto texts = static_cast<std::size_t>(std::ranges::count_if(column.labels, is_text));
+    if (texts == 0 && !column.labels.empty() && column.doubt.empty()) {
+      print_error(
+          "ignd: warning: column {} is taken for texts: its numbers or dates are not all written in the same way\n",
+          in_quotes(column.name));
+    }
     if (texts == 0 || 10 * texts > column.labels.size()) continue;
     const std::string& stray = std::ranges::find_if(column.labels, is_text)->second;
-    print_error("ignd: warning: column {} is taken for texts because of {}; most of its values are numbers\n",
+    print_error("ignd: warning: column {} is taken for texts because of {}; most of its values are numbers or dates\n",
                 in_quotes(column.name), in_quotes(stray));
   }
 }
@@ -62,7 +100,7 @@ std::vector<std::string> TableData::details() const {
   if (!table_.header_note().empty()) lines.push_back(table_.header_note());
   std::size_t hidden = 0;
   for (const ColumnCode& code : columns) {
-    const bool remarkable = code.form == ColumnCode::Form::dropped;
+    const bool remarkable = code.form == ColumnCode::Form::dropped || code.format.kind != CellFormat::Kind::plain;
     if (lines.size() < most_shown || remarkable) {
       lines.push_back(fmt::format("{:<20} {}", printable(code.name), cli::describe(code)));
     } else {
@@ -75,7 +113,7 @@ std::vector<std::string> TableData::details() const {
 
 void TableData::describe(JsonLine& line) const {
   line.set("features", std::uint64_t{task_.encoder().features()});
-  set_dropped(line, task_.encoder().columns());
+  set_columns(line, task_.encoder().columns());
   if (table_.dialect().header) line.set("header", *table_.dialect().header);
   if (!table_.header_note().empty()) line.set("header_note", table_.header_note());
 }

@@ -17,7 +17,9 @@
 #include "train/table_model.hpp"
 
 #include <cstdio>
+#include <map>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,10 +29,25 @@ namespace {
 // Columns that the model knows as texts are texts, even if here they hold nothing but numbers.
 Table read(const DataFile& data, const TableModel& model) {
   std::vector<std::string> texts = model.encoder.text_columns();
-  if (model.target.text) texts.push_back(model.target.name);
+  std::map<std::string, CellFormat> formats = model.encoder.formats();
+  if (model.target.text) {
+    texts.push_back(model.target.name);
+  } else if (model.target.format.kind != CellFormat::Kind::plain) {
+    formats[model.target.name] = model.target.format;
+  }
   DataFile with_columns = data;
   for (const ColumnCode& code : model.encoder.columns()) with_columns.columns.push_back(code.name);
-  return with_columns.read(texts);
+  return with_columns.read(texts, std::move(formats));
+}
+
+// What the model knows how to read, and could not.
+void print_unfit(const Table& table) {
+  for (const Column& column : table.columns()) {
+    if (column.unfit == 0) continue;
+    print_error("ignd: column {}: {} cell{} not a {} as in training and count{} as missing, such as {}\n",
+                in_quotes(column.name), with_commas(column.unfit), column.unfit == 1 ? " is" : "s are",
+                column.format.describe(), column.unfit == 1 ? "s" : "", in_quotes(column.unfit_cell));
+  }
 }
 
 // Runs `use` on the data; what it finds wrong is wrong with the file.
@@ -87,6 +104,7 @@ int predict(const UseOptions& options) {
   } else {
     print_data(out);
   }
+  print_unfit(table);
   if (unknown > 0) {
     print_error("ignd: {} values were texts that training did not have; they count as none of the known ones\n",
                 with_commas(unknown));
@@ -109,6 +127,7 @@ int evaluate(const UseOptions& options) {
                  [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
   });
   print_evaluation(options, model, quality, table.size(), "rows");
+  print_unfit(table);
   return 0;
 }
 
@@ -121,7 +140,7 @@ int inspect(const UseOptions& options) {
   if (options.json) {
     JsonLine line = summary_line(model, checkpoint);
     line.set("features", std::uint64_t{model.encoder.features()});
-    set_dropped(line, model.encoder.columns());
+    set_columns(line, model.encoder.columns());
     line.print();
     return 0;
   }

@@ -41,6 +41,7 @@ std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& inp
   refuse_model(data.path);
   refuse_tables_in(data.path);
   columns.features = input.features;
+  set_formats(columns, input, data);
   ExampleReaderOptions options{.threads = useful_threads(), .dialect = data.dialect()};
   if (input.has_columns()) options.columns = std::move(columns);
   try {
@@ -192,6 +193,7 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
         .set("examples", total.examples)
         .set("average_loss", total.average_loss());
     if (model.input.has_columns()) line.set("target", model.input.target);
+    model.input.describe_formats(line);
     line.print();
     return 0;
   }
@@ -201,6 +203,7 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   print("{} examples, average progressive loss {:.6g}\n", with_commas(total.examples), total.average_loss());
   print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", for_terminal(model.input.target),
         describe_target(model));
+  model.input.print_formats();
   return 0;
 }
 

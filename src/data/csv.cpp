@@ -1,6 +1,7 @@
 #include "data/csv.hpp"
 
 #include "core/text.hpp"
+#include "data/cell_format.hpp"
 #include "data/number.hpp"
 
 #include <algorithm>
@@ -102,8 +103,12 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
     return std::ranges::any_of(first, [&](const std::string& field) { return trimmed(field) == name; });
   };
   const bool has_all = !asked_for.empty() && std::ranges::all_of(asked_for, stands_there);
-  double value = 0;
-  const auto numeric = [&](const std::string& field) { return is_number(field, value); };
+  const auto numeric = [&](const std::string& field) {
+    double value = 0;
+    FormatGuess guess;
+    guess.add(field);  // dates, money and the like
+    return is_number(field, value) || guess.is_alive();
+  };
   if (std::ranges::any_of(first, numeric)) return {.header = has_all};
   if (rows.size() == 1) return {.header = true};
   std::set<std::string_view> seen;

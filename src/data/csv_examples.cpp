@@ -1,6 +1,7 @@
 #include "data/csv_examples.hpp"
 
 #include "core/text.hpp"
+#include "data/column_plan.hpp"
 #include "data/csv_head.hpp"
 #include "data/table.hpp"
 #include "data/text_window.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +48,49 @@ CsvDialect with_columns(CsvDialect dialect, const CsvColumns& columns) {
   return dialect;
 }
 
+void append(std::uint32_t index, double value, ExampleBlock& block) {
+  if (value == 0) return;
+  block.index.push_back(index);
+  block.value.push_back(static_cast<float>(value));
+}
+
+// Elapsed time is in years since 2000, and has the index of the column.
+void append_date(std::uint64_t column, double seconds, ExampleBlock& block) {
+  constexpr double seconds_of_a_year = 31'556'952;
+  constexpr double start = 946'684'800;
+  const DateParts parts = date_parts(seconds);
+  append(static_cast<std::uint32_t>(column), (seconds - start) / seconds_of_a_year, block);
+  append(text_index(column, "\x01year"), parts.year - 2000, block);
+  // Of the first of each cycle the cosine is zero, too: no feature, as for a time of day that nobody gave.
+  const auto append_cycle = [&](std::string_view sine, std::string_view cosine, double share) {
+    append(text_index(column, sine), std::sin(2 * std::numbers::pi * share), block);
+    append(text_index(column, cosine), std::cos(2 * std::numbers::pi * share) - 1, block);
+  };
+  append_cycle("\x01month sine", "\x01month cosine", parts.month / 12);
+  append_cycle("\x01weekday sine", "\x01weekday cosine", parts.weekday / 7);
+  append_cycle(
+      "\x01"
+      "day sine",
+      "\x01"
+      "day cosine",
+      parts.day_of_year / 365);
+  append_cycle("\x01time sine", "\x01time cosine", parts.second_of_day / 86'400);
+}
+
+// A cell that does not fit the format is what it would be without.
+void append_formatted(std::uint64_t column, const CellFormat& format, std::string_view field, ExampleBlock& block) {
+  const auto value = format.read(field);
+  if (!value) {
+    append_feature(column, field, block);
+  } else if (!std::isfinite(static_cast<float>(*value))) {
+    append_feature(column, "", block);
+  } else if (format.is_date()) {
+    append_date(column, *value, block);
+  } else {
+    append(static_cast<std::uint32_t>(column), *value, block);
+  }
+}
+
 }  // namespace
 
 CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect,
@@ -63,6 +108,11 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
                                   name, in_quotes(column)));
     }
     hashes_.push_back(XXH3_64bits(column.data(), column.size()));
+  }
+  ColumnPlan plan({}, columns.formats.value_or(std::map<std::string, CellFormat>()), columns.decimal_comma);
+  for (const CsvColumn& column : plan.columns(names_, text.text(), delimiter_)) {
+    const bool known = column.given || !columns.formats || columns.decimal_comma;
+    formats_.push_back(known ? column.format : CellFormat());
   }
   is_feature_.assign(names_.size(), !columns.features);
   for (const std::string& column : columns.features.value_or(std::vector<std::string>())) {
@@ -85,11 +135,10 @@ void CsvExampleParser::look_at_targets(std::string_view rows, bool known) {
   CsvRow row(delimiter_);
   const char* at = rows.data();
   const char* const end = at + rows.size();
-  double value = 0;
   while (at != nullptr && at < end && labels_.size() < 2) {
     at = row.split(at, end, false);
     if (at == nullptr || row.size() != names_.size() || is_missing(row[*target_])) continue;
-    if (!known) text_target_ = !is_number(row[*target_], value);
+    if (!known) text_target_ = formats_[*target_].is_date() || !formats_[*target_].read(row[*target_]);
     if (!text_target_) return;
     known = true;
     note_label(row[*target_]);
@@ -106,7 +155,9 @@ void CsvExampleParser::note_label(std::string_view field) const {
 std::string CsvExampleParser::read_target(std::string_view field, double& target) const {
   if (is_missing(field)) return fmt::format("the target {} is missing", in_quotes(names_[*target_]));
   if (!text_target_) {
-    if (is_number(field, target) && std::isfinite(target)) return "";
+    const auto value = formats_[*target_].read(field);
+    target = value.value_or(target);
+    if (value && std::isfinite(target)) return "";
     return fmt::format("the target {} is {}, which is not a finite number", in_quotes(names_[*target_]),
                        in_quotes(field));
   }
@@ -133,7 +184,12 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
     return fmt::format("the weight is {}, but must be a number of at least 0", in_quotes(row[*weight_]));
   }
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (is_feature_[c]) append_feature(hashes_[c], row[c], block);
+    if (!is_feature_[c]) continue;
+    if (formats_[c].kind == CellFormat::Kind::plain) {
+      append_feature(hashes_[c], row[c], block);
+    } else {
+      append_formatted(hashes_[c], formats_[c], row[c], block);
+    }
   }
   block.finish(target, weight, number);
   return "";
@@ -145,6 +201,15 @@ std::vector<std::string> CsvExampleParser::features() const {
     if (is_feature_[c]) features.push_back(names_[c]);
   }
   return features;
+}
+
+std::map<std::string, CellFormat> CsvExampleParser::formats() const {
+  std::map<std::string, CellFormat> formats;
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    const bool used = is_feature_[c] || (c == target_ && !text_target_);
+    if (used && formats_[c].kind != CellFormat::Kind::plain) formats[names_[c]] = formats_[c];
+  }
+  return formats;
 }
 
 std::string CsvExampleParser::target_name(double target) const {

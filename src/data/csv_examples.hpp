@@ -1,5 +1,6 @@
 #pragma once
 
+#include "data/cell_format.hpp"
 #include "data/csv.hpp"
 #include "data/example_parser.hpp"
 
@@ -19,6 +20,9 @@ struct CsvColumns {
   std::optional<std::vector<std::string>> features = {};  // not given: all the others
   // What the target is: texts, or numbers. By looking at the beginning if not given.
   std::optional<bool> text_target = {};
+  // How cells that are not plain numbers are written, as a model knows it. By looking at the beginning if not given.
+  std::optional<std::map<std::string, CellFormat>> formats = {};
+  std::optional<bool> decimal_comma = {};
 };
 
 // Rows of comma-separated values as examples. A number is a feature of the column's name; a text is a feature of the
@@ -37,6 +41,8 @@ class CsvExampleParser final : public ExampleParser {
   bool has_text_target() const { return text_target_; }
   std::vector<std::string> features() const;  // the names of their columns
   const std::string& header_note() const { return header_note_; }
+  // Of the columns whose cells are not plain numbers or texts, the target among them.
+  std::map<std::string, CellFormat> formats() const;
 
   // The text of a target that is one, as far as it was read; otherwise the number.
   std::string target_name(double target) const;
@@ -51,6 +57,7 @@ class CsvExampleParser final : public ExampleParser {
   std::string header_note_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> hashes_;  // of the names
+  std::vector<CellFormat> formats_;
   std::vector<bool> is_feature_;
   std::optional<std::size_t> target_, weight_;
   bool text_target_ = false;

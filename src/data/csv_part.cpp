@@ -3,6 +3,7 @@
 #include "data/number.hpp"
 
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,9 +14,19 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-CsvPart::CsvPart(const std::vector<Column>& columns, char delimiter)
-    : delimiter_(delimiter), row_(delimiter), labels_(columns.size()), not_numbers_(columns.size(), false) {
-  for (const Column& column : columns) kinds_.push_back(column.kind);
+CsvPart::CsvPart(const std::vector<CsvColumn>& columns, char delimiter)
+    : columns_(columns),
+      delimiter_(delimiter),
+      row_(delimiter),
+      labels_(columns.size()),
+      not_numbers_(columns.size(), false),
+      guesses_(columns.size()),
+      unfit_(columns.size()),
+      unfit_cells_(columns.size()) {
+  for (const CsvColumn& column : columns) {
+    const bool plain = column.kind == ColumnKind::number && column.format.kind == CellFormat::Kind::plain;
+    kinds_.push_back(plain ? ColumnKind::number : ColumnKind::text);
+  }
 }
 
 std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_line) {
@@ -62,10 +73,12 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
   }
   count_ += kinds_.size();
   ++line_;
+  if (!unfit_in_row_.empty()) count_unfit();
   return at;
 }
 
 const char* CsvPart::any_row(const char* at, const char* end, bool all) {
+  unfit_in_row_.clear();  // of the attempt to read it as a plain row
   const char* next = row_.split(at, end, all);
   if (next == nullptr) return nullptr;
   if (row_.blank() && kinds_.size() > 1) {
@@ -83,21 +96,44 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
   }
   for (std::size_t c = 0; c < kinds_.size(); ++c) values_[count_++] = field_value(c, row_[c]);
   line_ += row_.lines();
+  if (!unfit_in_row_.empty()) count_unfit();
   return next;
+}
+
+void CsvPart::count_unfit() {
+  for (auto& [column, cell] : unfit_in_row_) {
+    if (unfit_[column]++ == 0) unfit_cells_[column] = std::move(cell);
+  }
+  unfit_in_row_.clear();
 }
 
 double CsvPart::field_value(std::size_t column, std::string_view field) {
   if (kinds_[column] == ColumnKind::text) return text_value(column, field);
   double value = missing;
-  if (!is_number(field, value) && !is_missing(field)) {
-    not_numbers_[column] = true;
-    changed_ = true;
-  }
+  if (!is_number(field, value) && !is_missing(field)) return misfit(column, field);
   return value;
 }
 
+double CsvPart::formatted_value(std::size_t column, std::string_view field) {
+  if (const auto value = columns_[column].format.read(field)) return *value;
+  return is_missing(field) ? missing : misfit(column, field);
+}
+
+// A cell that is not what its column was taken for.
+double CsvPart::misfit(std::size_t column, std::string_view field) {
+  if (columns_[column].given) {
+    unfit_in_row_.emplace_back(column, trimmed(field));
+    return missing;
+  }
+  not_numbers_[column] = true;
+  changed_ = true;
+  return missing;
+}
+
 double CsvPart::text_value(std::size_t column, std::string_view field) {
+  if (columns_[column].kind == ColumnKind::number) return formatted_value(column, field);
   if (is_missing(field)) return missing;
+  if (columns_[column].watched && guesses_[column].is_alive()) guesses_[column].add(field);
   const std::string_view text = trimmed(field);
   const std::uint64_t code = text_code(text);
   Labels& known = labels_[column];

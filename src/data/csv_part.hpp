@@ -1,5 +1,6 @@
 #pragma once
 
+#include "data/column_plan.hpp"
 #include "data/csv.hpp"
 #include "data/table.hpp"
 
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -23,7 +25,7 @@ class CsvPart {
     std::string what;
   };
 
-  CsvPart(const std::vector<Column>& columns, char delimiter);
+  CsvPart(const std::vector<CsvColumn>& columns, char delimiter);
 
   // Parses the rows of a text up to the first that cannot be used; `all` says that nothing follows the text. Returns
   // how much of the text that was: the rest is a row that is not complete.
@@ -37,6 +39,10 @@ class CsvPart {
   // Of all texts: whether a column was taken for numbers and is not, which ones, and what the texts of the others were.
   bool changed() const { return changed_; }
   const std::vector<bool>& not_numbers() const { return not_numbers_; }
+  // Of text columns that are watched: what their cells look like. Of columns whose format was given: what did not fit.
+  const FormatGuess& guess(std::size_t column) const { return guesses_[column]; }
+  std::uint64_t unfit(std::size_t column) const { return unfit_[column]; }
+  const std::string& unfit_cell(std::size_t column) const { return unfit_cells_[column]; }
   Labels& labels(std::size_t column) { return labels_[column]; }
 
  private:
@@ -44,12 +50,20 @@ class CsvPart {
   const char* any_row(const char* at, const char* end, bool all);
   double field_value(std::size_t column, std::string_view field);
   double text_value(std::size_t column, std::string_view field);
+  double formatted_value(std::size_t column, std::string_view field);
+  double misfit(std::size_t column, std::string_view field);
+  void count_unfit();
 
-  std::vector<ColumnKind> kinds_;
+  std::vector<CsvColumn> columns_;
+  std::vector<ColumnKind> kinds_;  // numbers: plain ones, which are read first and fast
   char delimiter_;
   CsvRow row_;
   std::vector<Labels> labels_;
   std::vector<bool> not_numbers_;
+  std::vector<FormatGuess> guesses_;
+  std::vector<std::uint64_t> unfit_;
+  std::vector<std::string> unfit_cells_;
+  std::vector<std::pair<std::size_t, std::string>> unfit_in_row_;
   bool changed_ = false;
   std::unique_ptr<double[]> values_;
   std::size_t room_ = 0;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,16 +38,24 @@ CsvDialect DataFile::dialect() const {
   return dialect;
 }
 
-Table DataFile::read(const std::vector<std::string>& texts) const {
+Table DataFile::read(const std::vector<std::string>& texts, std::map<std::string, CellFormat> formats) const {
   constexpr unsigned most_threads = 2;
-  const TableOptions options{.dialect = dialect(),
-                             .texts = texts,
-                             .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
+  TableOptions options{.dialect = dialect(),
+                       .texts = texts,
+                       .formats = std::move(formats),
+                       .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
+  if (!decimal.empty()) {
+    options.decimal_comma = decimal == "comma";
+    for (auto& [name, column] : options.formats) column.comma = *options.decimal_comma;
+  }
   if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream and its models");
   refuse_model(path);
   refuse_tables_in(path);
-  if (format == "svmlight") return Table::read_svmlight(path, options);
-  const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header;
+  if (format == "svmlight") {
+    if (!decimal.empty()) throw InvalidArgument("--decimal is for comma-separated values");
+    return Table::read_svmlight(path, options);
+  }
+  const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header || options.decimal_comma;
   return is_csv ? Table::read_csv(path, options) : Table::read(path, options);
 }
 

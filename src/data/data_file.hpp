@@ -2,6 +2,7 @@
 
 #include "data/table.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@ struct DataFile {
   std::string delimiter;
   std::string header;
   std::vector<std::string> columns = {};  // that must be there
+  std::string decimal = {};               // "point" or "comma"
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument
-  // Some columns can be texts whatever they hold.
-  Table read(const std::vector<std::string>& texts = {}) const;
+  // Some columns can be texts, or have a format, whatever they hold.
+  Table read(const std::vector<std::string>& texts = {}, std::map<std::string, CellFormat> formats = {}) const;
   // To be called where no target is named. Throws InvalidArgument, or FileError where the file is no table.
   [[noreturn]] void refuse_without_target() const;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <unordered_set>
 #include <utility>
 
@@ -97,6 +98,7 @@ class NumberFit {
     if (varies()) {
       code.form = Form::scaled;
       code.mean = middle_ * unit_;
+      code.mostly_mean = dominated_;
       // A usual one of the rare values lies half of the way to where numbers are cut off.
       const double deviation = dominated_ ? deviation_ / (Encoder::farthest / 2) : deviation_;
       code.deviation = std::max(deviation * unit_, std::numeric_limits<double>::denorm_min());
@@ -143,6 +145,52 @@ class NumberFit {
   double squares_ = 0;
 };
 
+// What the training rows say about one column of dates, besides the seconds that have passed.
+class DateFit {
+ public:
+  void find_range(double x) {
+    if (!std::isfinite(x)) return;
+    const DateParts parts = date_parts(x);
+    if (std::exchange(any_, true)) {
+      calendar_.month = calendar_.month || parts.month != one_.month;
+      calendar_.weekday = calendar_.weekday || parts.weekday != one_.weekday;
+      calendar_.day_of_year = calendar_.day_of_year || parts.day_of_year != one_.day_of_year;
+      calendar_.time_of_day = calendar_.time_of_day || parts.second_of_day != one_.second_of_day;
+    } else {
+      calendar_.first = calendar_.last = x;
+      one_ = parts;
+    }
+    calendar_.first = std::min(calendar_.first, x);
+    calendar_.last = std::max(calendar_.last, x);
+    year_.find_range(parts.year);
+  }
+
+  void begin_spread() { year_.begin_spread(); }
+  bool is_open() const { return year_.is_open(); }
+  void add(double x) {
+    if (year_.is_open() && std::isfinite(x)) year_.add(date_parts(x).year);
+  }
+  void end_spread() { year_.end_spread(); }
+
+  // Completes the code of a column of numbers.
+  ColumnCode code(ColumnCode code, const CellFormat& format) const {
+    code.format = format;
+    code.calendar = calendar_;
+    if (code.form != Form::scaled || code.deviation == 0) return code;
+    code.form = Form::date;
+    const ColumnCode year = year_.code("");
+    code.calendar.year_mean = year.mean;
+    code.calendar.year_deviation = year.form == Form::scaled ? year.deviation : 0;
+    return code;
+  }
+
+ private:
+  bool any_ = false;
+  DateParts one_;
+  ColumnCode::Calendar calendar_;
+  NumberFit year_;
+};
+
 // What the training rows say about one column of texts.
 class TextFit {
  public:
@@ -151,14 +199,19 @@ class TextFit {
     if (std::isnan(x)) {
       ++missing_;
     } else if (seen_.size() < most_counted) {
+      ++rows_;
       seen_.insert(static_cast<std::uint64_t>(x));
     }
   }
 
-  ColumnCode code(const Column& column) const {
+  ColumnCode code(const Column& column, bool use_ids) const {
     ColumnCode code{.name = column.name, .kind = ColumnKind::text, .missing = missing_, .distinct = seen_.size()};
     if (seen_.empty()) code.reason = DropReason::empty;
     if (seen_.empty() || (seen_.size() == 1 && missing_ == 0)) return code;
+    if (!use_ids && are_ids()) {
+      code.reason = DropReason::ids;
+      return code;
+    }
     const bool named = std::ranges::all_of(seen_, [&](std::uint64_t text) { return column.labels.contains(text); });
     if (seen_.size() > Encoder::most_levels || !named) {
       code.form = Form::hashed;
@@ -171,47 +224,93 @@ class TextFit {
   }
 
  private:
+  bool are_ids() const {
+    return rows_ >= Encoder::least_ids &&
+           static_cast<double>(seen_.size()) > Encoder::share_of_ids * static_cast<double>(rows_);
+  }
+
   std::uint64_t missing_ = 0;
+  std::uint64_t rows_ = 0;  // that were looked at
   std::unordered_set<std::uint64_t> seen_;
 };
 
 const char* form_name(Form form) {
-  constexpr const char* names[] = {"dropped", "scaled", "one-hot", "hashed"};
+  constexpr const char* names[] = {"dropped", "scaled", "one-hot", "hashed", "date"};
   return names[static_cast<std::size_t>(form)];
 }
 
 Form form_of(const std::string& name) {
-  for (const Form form : {Form::dropped, Form::scaled, Form::one_hot, Form::hashed}) {
+  for (const Form form : {Form::dropped, Form::scaled, Form::one_hot, Form::hashed, Form::date}) {
     if (name == form_name(form)) return form;
   }
   throw FileError(fmt::format("the model has a column of unknown form {}", in_quotes(name)));
 }
 
 const char* reason_name(DropReason reason) {
-  constexpr const char* names[] = {"constant", "empty"};
+  constexpr const char* names[] = {"constant", "empty", "ids"};
   return names[static_cast<std::size_t>(reason)];
 }
 
 DropReason reason_of(const std::string& name) {
-  for (const DropReason reason : {DropReason::constant, DropReason::empty}) {
+  for (const DropReason reason : {DropReason::constant, DropReason::empty, DropReason::ids}) {
     if (name == reason_name(reason)) return reason;
   }
   throw FileError(fmt::format("the model has a column dropped for the unknown reason {}", in_quotes(name)));
 }
 
-float scaled(const ColumnCode& code, double x) {
-  return static_cast<float>(std::clamp((x - code.mean) / code.deviation, -Encoder::farthest, Encoder::farthest));
+float scaled(double mean, double deviation, double x) {
+  return static_cast<float>(std::clamp((x - mean) / deviation, -Encoder::farthest, Encoder::farthest));
+}
+
+// Writes the features of a date and returns where they end.
+float* encode_date(const ColumnCode& code, double x, float* feature) {
+  constexpr double months = 12;
+  constexpr double weekdays = 7;
+  constexpr double days = 365;
+  constexpr double seconds = 86'400;
+  const ColumnCode::Calendar& calendar = code.calendar;
+  const DateParts parts = date_parts(x);
+  *feature++ = scaled(code.mean, code.deviation, x);
+  if (calendar.year_deviation > 0) *feature++ = scaled(calendar.year_mean, calendar.year_deviation, parts.year);
+  // December is as near to January as to November.
+  const auto set_cycle = [&](bool differs, double part, double length) {
+    if (!differs) return;
+    const double angle = 2 * std::numbers::pi * part / length;
+    *feature++ = static_cast<float>(std::sin(angle));
+    *feature++ = static_cast<float>(std::cos(angle));
+  };
+  set_cycle(calendar.month, parts.month, months);
+  set_cycle(calendar.weekday, parts.weekday, weekdays);
+  set_cycle(calendar.day_of_year, parts.day_of_year, days);
+  set_cycle(calendar.time_of_day, parts.second_of_day, seconds);
+  return feature;
 }
 
 std::uint64_t text_of(double x, ColumnKind kind) {
   return kind == ColumnKind::text ? static_cast<std::uint64_t>(x) : text_code(format_number(x));
 }
 
+CellFormat format_in(const std::string& spec) {
+  try {
+    return CellFormat::parse(spec);
+  } catch (const InvalidArgument& fault) {
+    throw FileError(
+        fmt::format("the model has a column of a format that this program does not know: {}", fault.what()));
+  }
+}
+
 // A file may be well-formed and yet not what save() writes.
 void check(const ColumnCode& code) {
-  const bool forms_fit = code.form == Form::dropped || (code.kind == ColumnKind::number) == (code.form == Form::scaled);
+  const bool of_numbers = code.form == Form::scaled || code.form == Form::date;
+  const bool forms_fit = code.form == Form::dropped || (code.kind == ColumnKind::number) == of_numbers;
   const bool scale_fits = std::isfinite(code.mean) && std::isfinite(code.deviation) && code.deviation >= 0;
-  if (forms_fit && scale_fits) return;
+  constexpr double longest = 1e12;  // more than ten thousand years
+  const ColumnCode::Calendar& calendar = code.calendar;
+  const bool calendar_fits = std::abs(calendar.first) < longest && std::abs(calendar.last) < longest &&
+                             std::isfinite(calendar.year_mean) && std::isfinite(calendar.year_deviation) &&
+                             calendar.year_deviation >= 0;
+  const bool date_fits = code.form != Form::date || (code.format.is_date() && code.deviation > 0);
+  if (forms_fit && scale_fits && calendar_fits && date_fits) return;
   throw FileError(fmt::format("the model has a column {} that cannot be used", in_quotes(code.name)));
 }
 
@@ -228,6 +327,13 @@ std::size_t ColumnCode::features() const {
       return levels.size() + flag;
     case Form::hashed:
       return Encoder::hash_features + flag;
+    case Form::date: {
+      std::size_t cycles = 0;
+      for (const bool differs : {calendar.month, calendar.weekday, calendar.day_of_year, calendar.time_of_day}) {
+        cycles += differs ? 1 : 0;
+      }
+      return 1 + (calendar.year_deviation > 0 ? 1 : 0) + 2 * cycles + flag;
+    }
   }
   return 0;
 }
@@ -239,8 +345,13 @@ Encoder::Encoder(std::vector<ColumnCode> columns) : columns_(std::move(columns))
   }
 }
 
-Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows) {
+Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows,
+                     bool use_ids) {
   std::vector<NumberFit> numbers(columns.size());
+  std::map<std::size_t, DateFit> dates;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (table.columns()[columns[c]].format.is_date()) dates[c];
+  }
   std::vector<TextFit> texts(columns.size());
   const auto numeric = [&](std::size_t c) { return table.columns()[columns[c]].kind == ColumnKind::number; };
   // All columns in a pass over the rows, which may be on disk.
@@ -249,21 +360,28 @@ Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, s
     for (std::size_t c = 0; c < columns.size(); ++c) {
       numeric(c) ? numbers[c].find_range(values[columns[c]]) : texts[c].add(values[columns[c]]);
     }
+    for (auto& [c, fit] : dates) fit.find_range(values[columns[c]]);
   }
   for (NumberFit& fit : numbers) fit.begin_spread();
-  while (std::ranges::any_of(numbers, &NumberFit::is_open)) {
+  for (auto& [c, fit] : dates) fit.begin_spread();
+  const auto date_is_open = [](const auto& date) { return date.second.is_open(); };
+  while (std::ranges::any_of(numbers, &NumberFit::is_open) || std::ranges::any_of(dates, date_is_open)) {
     for (const std::uint32_t row : rows) {
       const std::span<const double> values = table[row];
       for (std::size_t c = 0; c < columns.size(); ++c) {
         if (numeric(c)) numbers[c].add(values[columns[c]]);
       }
+      for (auto& [c, fit] : dates) fit.add(values[columns[c]]);
     }
     for (NumberFit& fit : numbers) fit.end_spread();
+    for (auto& [c, fit] : dates) fit.end_spread();
   }
   std::vector<ColumnCode> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = table.columns()[columns[c]];
-    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column));
+    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column, use_ids));
+    codes.back().format = column.format;
+    if (dates.contains(c)) codes.back() = dates[c].code(std::move(codes.back()), column.format);
   }
   return Encoder(std::move(codes));
 }
@@ -274,6 +392,14 @@ std::vector<std::string> Encoder::text_columns() const {
     if (code.kind == ColumnKind::text) names.push_back(code.name);
   }
   return names;
+}
+
+std::map<std::string, CellFormat> Encoder::formats() const {
+  std::map<std::string, CellFormat> formats;
+  for (const ColumnCode& code : columns_) {
+    if (code.form != Form::dropped && code.format.kind != CellFormat::Kind::plain) formats[code.name] = code.format;
+  }
+  return formats;
 }
 
 std::vector<ColumnPlace> Encoder::match(const Table& table) const {
@@ -289,6 +415,9 @@ std::vector<ColumnPlace> Encoder::match(const Table& table) const {
       faults.push_back(fmt::format("the column {} is missing", in_quotes(code.name)));
     } else if (code.kind == ColumnKind::number && found->kind == ColumnKind::text) {
       faults.push_back(fmt::format("the column {} holds texts, and held numbers in training", in_quotes(code.name)));
+    } else if (code.kind == ColumnKind::number && !code.format.means_the_same(found->format)) {
+      faults.push_back(fmt::format("the column {} holds {}, and held {} in training", in_quotes(code.name),
+                                   found->format.describe(), code.format.describe()));
     }
   }
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
@@ -304,7 +433,10 @@ std::size_t Encoder::encode(std::span<const double> row, std::span<const ColumnP
     const double x = row[at[c].column];
     const bool present = std::isfinite(x);
     if (code.form == Form::scaled) {
-      if (code.deviation > 0) *feature++ = present ? scaled(code, x) : 0.0F;
+      if (code.deviation > 0) *feature++ = present ? scaled(code.mean, code.deviation, x) : 0.0F;
+    } else if (code.form == Form::date) {
+      const std::size_t width = code.features() - (code.missing > 0 ? 1 : 0);
+      feature = present ? encode_date(code, x, feature) : std::fill_n(feature, width, 0.0F);
     } else {
       const std::size_t width = code.form == Form::one_hot ? code.levels.size() : hash_features;
       std::fill_n(feature, width, 0.0F);
@@ -332,6 +464,15 @@ void Encoder::save(Checkpoint& checkpoint) const {
     checkpoint.set(prefix + "kind", std::string(code.kind == ColumnKind::number ? "number" : "text"));
     checkpoint.set(prefix + "form", std::string(form_name(code.form)));
     if (code.form == Form::dropped) checkpoint.set(prefix + "dropped", std::string(reason_name(code.reason)));
+    if (code.mostly_mean) checkpoint.set(prefix + "mostly-mean", std::uint64_t{1});
+    if (code.format.kind != CellFormat::Kind::plain) checkpoint.set(prefix + "format", code.format.spec());
+    if (code.format.is_date()) {
+      const ColumnCode::Calendar& calendar = code.calendar;
+      const double range[] = {calendar.first, calendar.last, calendar.year_mean, calendar.year_deviation};
+      checkpoint.set(prefix + "calendar", std::span<const double>(range));
+      const std::uint64_t parts[] = {calendar.month, calendar.weekday, calendar.day_of_year, calendar.time_of_day};
+      checkpoint.set(prefix + "cycles", std::span<const std::uint64_t>(parts));
+    }
     const double numbers[] = {code.mean, code.deviation};
     checkpoint.set(prefix + "scale", std::span<const double>(numbers));
     const std::uint64_t counts[] = {code.missing, code.distinct, code.levels.size()};
@@ -357,6 +498,14 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     code.form = form_of(checkpoint.text(prefix + "form"));
     // Models of earlier versions do not have it.
     if (checkpoint.has(prefix + "dropped")) code.reason = reason_of(checkpoint.text(prefix + "dropped"));
+    code.mostly_mean = checkpoint.has(prefix + "mostly-mean");
+    if (checkpoint.has(prefix + "format")) code.format = format_in(checkpoint.text(prefix + "format"));
+    if (code.format.is_date()) {
+      const auto& range = checkpoint.array<double>(prefix + "calendar", 4);
+      const auto& parts = checkpoint.array<std::uint64_t>(prefix + "cycles", 4);
+      code.calendar = {range[0],      range[1],      range[2],      range[3],
+                       parts[0] != 0, parts[1] != 0, parts[2] != 0, parts[3] != 0};
+    }
     const auto& scale = checkpoint.array<double>(prefix + "scale", 2);
     code.mean = scale[0];
     code.deviation = scale[1];

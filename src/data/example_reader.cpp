@@ -123,6 +123,9 @@ class ExampleReader::Blocks {
   bool has_text_target() const { return csv_ != nullptr && csv_->has_text_target(); }
   std::vector<std::string> features() const { return csv_ != nullptr ? csv_->features() : std::vector<std::string>(); }
   std::string header_note() const { return csv_ != nullptr ? csv_->header_note() : ""; }
+  std::map<std::string, CellFormat> formats() const {
+    return csv_ != nullptr ? csv_->formats() : std::map<std::string, CellFormat>();
+  }
   void stop_waiting() { lines_.source().stop_waiting(); }
 
  private:
@@ -291,6 +294,8 @@ bool ExampleReader::has_text_target() const { return blocks_->has_text_target();
 std::vector<std::string> ExampleReader::features() const { return blocks_->features(); }
 
 std::string ExampleReader::header_note() const { return blocks_->header_note(); }
+
+std::map<std::string, CellFormat> ExampleReader::formats() const { return blocks_->formats(); }
 
 std::string ExampleReader::target_name(double target) const { return blocks_->target_name(target); }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ class ExampleReader {
   bool has_text_target() const;
   std::vector<std::string> features() const;  // the columns, of comma-separated values
   std::string header_note() const;            // that of a HeaderGuess
+  std::map<std::string, CellFormat> formats() const;
 
   // How many rows were skipped so far. All of them are counted once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }

@@ -1,12 +1,15 @@
 #pragma once
 
+#include "data/cell_format.hpp"
 #include "data/csv.hpp"
 #include "data/row_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +30,14 @@ inline constexpr std::size_t most_labels = 10'000;
 struct Column {
   std::string name;
   ColumnKind kind = ColumnKind::number;
-  Labels labels;  // of a text column
+  Labels labels;           // of a text column
+  CellFormat format = {};  // how its numbers are written
+
+  // Of a text column: why its cells, which look like numbers or dates, are texts all the same; mostly empty.
+  std::string doubt = {};
+  // Where the format was given: how many cells do not fit it and count as missing, and one of them.
+  std::uint64_t unfit = 0;
+  std::string unfit_cell = {};
 };
 
 // The number that stands for a text in a table: 53 bits of its hash, which a double holds.
@@ -37,13 +47,17 @@ struct TableOptions {
   CsvDialect dialect;
   // Columns that are text though all of their values may be numbers: a model has learned them as such.
   std::vector<std::string> texts = {};
+  // Columns that have a known format: a model has learned them so. Cells that do not fit count as missing.
+  std::map<std::string, CellFormat> formats = {};
+  // The decimal mark: not given, it is the point in plain numbers, and guessed in others.
+  std::optional<bool> decimal_comma = {};
   unsigned threads = 1;  // that parse, 1 or 2; what is read does not depend on it
   std::size_t memory = RowStore::default_memory;
   std::size_t block = std::size_t{1} << 18;  // bytes of text that a thread parses at a time
 };
 
-// A file as it is, before anything is learned from it: a column is numbers if all of its values are, and text
-// otherwise, with text_code() as its values. A value that is missing is NaN.
+// A file as it is, before anything is learned from it: a column is numbers if all of its values are, plain or all of
+// one format, and text otherwise, with text_code() as its values. A value that is missing is NaN.
 class Table {
  public:
   // Comma-separated values, or the like. Throws FileError with the line where the file is not what it should be.

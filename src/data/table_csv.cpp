@@ -1,6 +1,7 @@
 // Reads comma-separated values into a table: block by block, the halves of a block side by side.
 #include "core/text.hpp"
 #include "data/byte_source.hpp"
+#include "data/column_plan.hpp"
 #include "data/csv_head.hpp"
 #include "data/csv_part.hpp"
 #include "data/side_thread.hpp"
@@ -10,10 +11,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -22,22 +21,6 @@
 
 namespace ignd {
 namespace {
-
-// The first rows decide what the columns are, so that a file need not be read again for every text column.
-void guess_kinds(std::vector<Column>& columns, std::string_view beginning, char delimiter) {
-  CsvRow row(delimiter);
-  const char* at = beginning.data();
-  const char* end = at + beginning.size();
-  constexpr int rows = 1000;
-  for (int i = 0; i < rows && at < end; ++i) {
-    at = row.split(at, end, false);
-    if (at == nullptr) return;
-    for (std::size_t c = 0; c < std::min(columns.size(), row.size()); ++c) {
-      double value = 0;
-      if (!is_number(row[c], value) && !is_missing(row[c])) columns[c].kind = ColumnKind::text;
-    }
-  }
-}
 
 // Where to cut a text in two so that both halves are whole rows: none where quotes might hide a line end.
 std::size_t middle_row(std::string_view text) {
@@ -49,7 +32,7 @@ std::size_t middle_row(std::string_view text) {
 // Reads the rows below the header.
 class CsvLoader {
  public:
-  CsvLoader(TextWindow& text, const std::vector<Column>& columns, char delimiter, std::uint64_t line,
+  CsvLoader(TextWindow& text, const std::vector<CsvColumn>& columns, char delimiter, std::uint64_t line,
             const TableOptions& options)
       : text_(text),
         line_(line),
@@ -75,6 +58,16 @@ class CsvLoader {
   bool changed() const { return changed_; }
   bool not_numbers(std::size_t column) const {
     return first_.not_numbers()[column] || (second_ && second_->not_numbers()[column]);
+  }
+
+  FormatGuess guess(std::size_t column) const {
+    FormatGuess guess = first_.guess(column);
+    if (second_) guess.merge(second_->guess(column));
+    return guess;
+  }
+  void describe_unfit(std::size_t c, Column& column) const {
+    column.unfit = first_.unfit(c) + (second_ ? second_->unfit(c) : 0);
+    column.unfit_cell = first_.unfit(c) > 0 || !second_ ? first_.unfit_cell(c) : second_->unfit_cell(c);
   }
 
   // These give away what has been read.
@@ -134,34 +127,41 @@ class CsvLoader {
 }  // namespace
 
 Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOptions& options) {
-  std::set<std::string, std::less<>> texts(options.texts.begin(), options.texts.end());
+  ColumnPlan plan({options.texts.begin(), options.texts.end()}, options.formats, options.decimal_comma);
   while (true) {
     TextWindow text(open());
     const CsvHead head = read_csv_head(text, options.dialect);
-    std::vector<Column> columns;
-    for (const std::string& name : head.names) {
-      columns.push_back({.name = name, .kind = ColumnKind::number, .labels = {}});
-    }
-    guess_kinds(columns, text.text(), head.delimiter);
-    for (Column& column : columns) {
-      if (texts.contains(column.name)) column.kind = ColumnKind::text;
-    }
-    CsvLoader loader(text, columns, head.delimiter, head.line, options);
+    const std::vector<CsvColumn> read_as = plan.columns(head.names, text.text(), head.delimiter);
+    CsvLoader loader(text, read_as, head.delimiter, head.line, options);
     while (!loader.done() && (can_open_again || !loader.changed())) loader.load_block();
-    if (!loader.changed()) {
-      for (std::size_t c = 0; c < columns.size(); ++c) columns[c].labels = loader.labels(c);
-      RowStore rows = loader.rows();
-      if (rows.size() == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
-      Table table(std::move(columns), std::move(rows), {head.delimiter, head.header});
-      table.header_note_ = head.header_note;
-      return table;
-    }
+    std::vector<Column> columns;
     std::vector<std::string> changed;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (loader.not_numbers(c)) changed.push_back(columns[c].name);
+    bool again = false;
+    for (std::size_t c = 0; c < head.names.size(); ++c) {
+      const std::string& name = head.names[c];
+      columns.push_back({.name = name, .kind = read_as[c].kind, .labels = {}, .format = read_as[c].format});
+      if (loader.not_numbers(c)) {
+        changed.push_back(name);
+        plan.watch(name);
+      } else if (read_as[c].watched) {
+        const FormatGuess guess = loader.guess(c);
+        const auto format = plan.decide(guess);
+        again = again || format.has_value();
+        if (format) plan.take(name, *format);
+        columns[c].doubt = format
+                               ? fmt::format("all of it is a {}, but only a file can be read again", format->describe())
+                               : plan.doubt(guess);
+      }
+      loader.describe_unfit(c, columns[c]);
     }
-    if (!can_open_again) refuse_to_read_again(text, changed);
-    texts.insert(changed.begin(), changed.end());
+    if (!changed.empty() && !can_open_again) refuse_to_read_again(text, changed);
+    if ((again && can_open_again) || !changed.empty()) continue;
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].labels = loader.labels(c);
+    RowStore rows = loader.rows();
+    if (rows.size() == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
+    Table table(std::move(columns), std::move(rows), {head.delimiter, head.header});
+    table.header_note_ = head.header_note;
+    return table;
   }
 }
 

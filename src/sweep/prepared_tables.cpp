@@ -89,8 +89,8 @@ std::shared_ptr<const Prepared> prepare(const std::shared_ptr<const Table>& tabl
 // The file, and everything else that a prepared table depends on.
 std::string file_key(const TableStudy& study) {
   const DataFile& data = study.data;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", data.path, study.checksum, data.format, data.delimiter, data.header,
-                     join(study.task.columns(), "\n"));
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, study.checksum, data.format, data.delimiter, data.header,
+                     data.decimal, join(study.task.columns(), "\n"));
 }
 
 std::string task_key(const TableStudy& study, std::uint64_t seed) {

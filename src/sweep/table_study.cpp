@@ -46,12 +46,14 @@ const std::vector<SettingKey>& table_study_keys() {
       {"format", Kind::word, guessed, 0, 0, {guessed, "csv", "tsv", "svmlight"}, "of the file"},
       {"delimiter", Kind::word, guessed, 0, 0, {}, "between fields: auto, one character, or tab"},
       {"header", Kind::word, guessed, 0, 0, {guessed, "yes", "no"}, "whether the first row holds names"},
+      {"decimal", Kind::word, guessed, 0, 0, {guessed, "point", "comma"}, "the decimal mark"},
       {"target", Kind::word, "", 0, 0, {}, "column to predict"},
       {"weight", Kind::word, "", 0, 0, {}, "column of importance weights"},
       {"validation", Kind::number, format_number(task.validation), 0, 0.9, {}, "share of the rows to choose by"},
       {"test", Kind::number, format_number(task.test), 0, 0.9, {}, "share of the rows that the score is of"},
       {"split-by", Kind::word, "", 0, 0, {}, "column whose equal values stay in one part"},
       {"split-time", Kind::word, "", 0, 0, {}, "column of times: train on the past, test on the future"},
+      {"use-ids", Kind::flag, "false", 0, 0, {}, "learn also from columns where nearly every row has its own text"},
       {"model",
        Kind::word,
        run.model,
@@ -78,7 +80,8 @@ TableStudy study_of(const Settings& settings) {
   study.data = {.path = settings.word("data"),
                 .format = unless_guessed(settings.word("format")),
                 .delimiter = unless_guessed(settings.word("delimiter")),
-                .header = unless_guessed(settings.word("header"))};
+                .header = unless_guessed(settings.word("header")),
+                .decimal = unless_guessed(settings.word("decimal"))};
   study.checksum = settings.word("checksum");
   study.task = {.target = settings.word("target"),
                 .loss = tidy_spec(settings.word("loss")),
@@ -87,7 +90,8 @@ TableStudy study_of(const Settings& settings) {
                 .split_by = if_given(settings.word("split-by")),
                 .split_time = if_given(settings.word("split-time")),
                 .validation = settings.number("validation"),
-                .test = settings.number("test")};
+                .test = settings.number("test"),
+                .use_ids = settings.flag("use-ids")};
   study.run.model = settings.word("model");
   study.run.schedule = settings.word("schedule");
   study.run.epochs = settings.count("epochs");
@@ -108,12 +112,14 @@ Settings settings_of(const TableStudy& study) {
                    {"format", or_guessed(study.data.format)},
                    {"delimiter", or_guessed(study.data.delimiter)},
                    {"header", or_guessed(study.data.header)},
+                   {"decimal", or_guessed(study.data.decimal)},
                    {"target", study.task.target},
                    {"weight", study.task.weight.value_or("")},
                    {"validation", format_number(study.task.validation)},
                    {"test", format_number(study.task.test)},
                    {"split-by", study.task.split_by.value_or("")},
                    {"split-time", study.task.split_time.value_or("")},
+                   {"use-ids", flag_text(study.task.use_ids)},
                    {"model", study.run.model},
                    {"loss", tidy_spec(study.task.loss)},
                    {"balanced", flag_text(study.task.balanced)},

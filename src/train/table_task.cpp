@@ -7,6 +7,7 @@
 #include "ignd/error.hpp"
 #include "train/table_model.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -57,8 +58,9 @@ Split split_rows(const Table& table, const TaskOptions& options) {
   if (options.split_time) {
     const std::size_t column = table.find(*options.split_time);
     if (table.columns()[column].kind == ColumnKind::text) {
-      throw InvalidArgument(fmt::format("the time column {} holds texts; numbers are needed, such as seconds or years",
-                                        in_quotes(*options.split_time)));
+      throw InvalidArgument(
+          fmt::format("the time column {} holds texts; dates or numbers are needed, such as seconds or years",
+                      in_quotes(*options.split_time)));
     }
     std::vector<double> times(table.size());
     for (std::size_t row = 0; row < table.size(); ++row) times[row] = table[row][column];
@@ -119,10 +121,12 @@ void TableTask::fit_encoder() {
     // A group says nothing about rows of other groups; the time, like any number, may.
     if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
   }
-  encoder_ = Encoder::fit(table_, columns, split_.train);
+  encoder_ = Encoder::fit(table_, columns, split_.train, options_.use_ids);
   if (encoder_.features() == 0) {
-    throw InvalidArgument(
-        fmt::format("there is no column besides the target {} that differs from row to row", in_quotes(target_.name)));
+    const auto is_id = [](const ColumnCode& code) { return code.reason == ColumnCode::DropReason::ids; };
+    const bool ids = std::ranges::any_of(encoder_.columns(), is_id);
+    throw InvalidArgument(fmt::format("there is no column besides the target {} that differs from row to row{}",
+                                      in_quotes(target_.name), ids ? ", but for ids; --use-ids learns from them" : ""));
   }
   at_ = encoder_.match(table_);
 }
@@ -192,7 +196,8 @@ std::vector<std::pair<std::string, std::string>> TableTask::options_used() const
           {"split-time", options_.split_time.value_or("")},
           {"validation", format_number(options_.validation)},
           {"test", format_number(options_.test)},
-          {"split-seed", std::to_string(options_.seed)}};
+          {"split-seed", std::to_string(options_.seed)},
+          {"use-ids", options_.use_ids ? "yes" : ""}};
 }
 
 std::uint64_t TableTask::fingerprint() const {

@@ -24,6 +24,7 @@ struct TaskOptions {
   double validation = 0.1;
   double test = 0.1;
   std::uint64_t seed = 1;
+  bool use_ids = false;  // learn from columns in which nearly every row has its own text
 
   std::vector<std::string> columns() const;  // that are named here
 };

@@ -208,6 +208,10 @@ double Target::output_for(double learned_number) const {
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
                   const std::string& loss, const std::string& positive) {
   const Column& about = table.columns()[column];
+  if (about.format.is_date()) {
+    throw InvalidArgument(
+        fmt::format("the target {} holds dates; only numbers and classes can be learned", in_quotes(about.name)));
+  }
   check_values(table, column);
   DistinctValues values, in_training;
   for (std::size_t row = 0; row < table.size(); ++row) values.add(table[row][column]);
@@ -220,7 +224,7 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
   const Link link = given ? make_vector_loss(loss)->link() : Link::identity;
   const bool wants_two = link == Link::logit, wants_several = link == Link::softmax;
   const bool wants_numbers = given && !wants_two && !wants_several;
-  Target target{.name = about.name, .classes = {}, .text = about.kind == ColumnKind::text};
+  Target target{.name = about.name, .classes = {}, .text = about.kind == ColumnKind::text, .format = about.format};
   if (target.text && wants_numbers) refuse_texts(table, column, fmt::format("; the loss {} needs them", loss));
   if (wants_two && values.size() > 2) {
     throw InvalidArgument(
@@ -262,6 +266,10 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
 void check_target(const Table& table, std::size_t column, const Target& target) {
   const Column& about = table.columns()[column];
   const bool text = about.kind == ColumnKind::text;
+  if (!text && !target.text && !target.format.means_the_same(about.format)) {
+    throw InvalidArgument(fmt::format("the target {} holds {}, and held {} in training", in_quotes(about.name),
+                                      about.format.describe(), target.format.describe()));
+  }
   check_values(table, column);
   if (!target.is_class()) {
     if (text) refuse_texts(table, column, "");
@@ -315,6 +323,7 @@ void Target::save(Checkpoint& checkpoint) const {
   for (std::size_t i = 0; i < classes.size(); ++i) checkpoint.set(fmt::format("target.class.{}", i), classes[i]);
   const double scale[] = {mean, deviation, positive};
   checkpoint.set("target.scale", std::span<const double>(scale));
+  if (format.kind != CellFormat::Kind::plain) checkpoint.set("target.format", format.spec());
 }
 
 Target Target::load(const Checkpoint& checkpoint) {
@@ -337,6 +346,7 @@ Target Target::load(const Checkpoint& checkpoint) {
   if (!std::isfinite(target.mean) || !std::isfinite(target.deviation)) {
     throw FileError("the model has a target whose scale is not finite");
   }
+  if (checkpoint.has("target.format")) target.format = CellFormat::parse(checkpoint.text("target.format"));
   return target;
 }
 

@@ -27,6 +27,7 @@ struct Target {
   bool logarithm = false;
   double mean = 0;
   double deviation = 1;
+  CellFormat format = {};  // how its numbers are written in a file
   // Where the column could be learned in another way: why not, and the option that asks for it. It is not saved.
   std::string choice = {};
 

@@ -226,6 +226,14 @@ void TrainingRun::check_same_run(const Checkpoint& checkpoint) const {
   if (checkpoint.number("run.data") != task_.fingerprint()) {
     throw FileError("the saved run had other data than this");
   }
+  // A run of an earlier version may have scaled its inputs in another way.
+  Checkpoint here;
+  task_.save_reader(here);
+  for (const auto& [name, value] : here.entries()) {
+    const auto there = checkpoint.entries().find(name);
+    if (there == checkpoint.entries().end() || there->second == value) continue;
+    throw FileError("the saved run made other inputs of the data than this version does; begin again");
+  }
 }
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
