@@ -68,7 +68,7 @@ double progressive_loss(const Setting& setting, ignd::ExampleBlock block) {
   ignd::StreamLearner learner(setting.options);
   learner.learn(block);
   learner.finish();
-  return learner.statistics().average_loss();
+  return learner.statistics().average_loss().value();
 }
 
 void write_vw(const ignd::ExampleBlock& block) {

@@ -127,7 +127,7 @@ double loss_of(const ExampleBlock& block, const StreamOptions& options = {}) {
   StreamLearner learner(options);
   learner.learn(block);
   learner.finish();
-  return learner.statistics().average_loss();
+  return learner.statistics().average_loss().value();
 }
 
 TEST(StreamLearner, ProgressiveLossEqualsALoopWrittenByHand) {
@@ -171,7 +171,7 @@ TEST(StreamLearner, ProgressiveLossEqualsALoopWrittenByHand) {
     }
   }
   const double expected = sum / static_cast<double>(block.size());
-  EXPECT_NEAR(learner.statistics().average_loss(), expected, 1e-5 * expected);
+  EXPECT_NEAR(learner.statistics().average_loss().value(), expected, 1e-5 * expected);
   EXPECT_EQ(learner.statistics().examples, 3000U);
   EXPECT_EQ(learner.statistics().weight, 3000);
 }
@@ -210,10 +210,10 @@ TEST(StreamLearner, StatisticsAreThoseOfThePredictionsMade) {
     EXPECT_EQ(statistics.rows, 3000U);
     EXPECT_EQ(statistics.examples, examples);
     EXPECT_DOUBLE_EQ(statistics.weight, weight);
-    EXPECT_NEAR(statistics.average_loss(), loss / weight, 1e-9 * loss / weight);
+    EXPECT_NEAR(statistics.average_loss().value(), loss / weight, 1e-9 * loss / weight);
     EXPECT_DOUBLE_EQ(statistics.correct, correct);
     if (classes) {
-      EXPECT_GT(statistics.accuracy(), 0.85);
+      EXPECT_GT(statistics.accuracy().value(), 0.85);
     }
   }
 }
@@ -229,7 +229,7 @@ TEST(StreamLearner, ReportsComeAtDoublingIntervals) {
     const StreamStatistics& report = run.reports[k];
     EXPECT_EQ(report.examples, std::uint64_t{1} << k);
     EXPECT_EQ(report.recent_weight, static_cast<double>(report.examples - before));
-    EXPECT_NEAR(report.average_recent_loss(), (report.loss - loss) / report.recent_weight, 1e-9 * report.loss);
+    EXPECT_NEAR(report.average_recent_loss().value(), (report.loss - loss) / report.recent_weight, 1e-9 * report.loss);
     loss = report.loss;
     before = report.examples;
   }
@@ -302,7 +302,7 @@ TEST(StreamLearner, RareFeaturesOfAnySizeDoNotThrowThePrediction) {
   StreamLearner learner({.loss = "squared"});
   learner.learn(block);
   // Predicting zero would give the variance of the target.
-  EXPECT_LT(learner.statistics().average_loss(), static_cast<double>(active));
+  EXPECT_LT(learner.statistics().average_loss().value(), static_cast<double>(active));
 }
 
 TEST(StreamLearner, LargeMeansOfDenseFeaturesDoNotHurt) {
@@ -397,7 +397,7 @@ TEST(StreamLearner, DecidesForClassesWhereThereAreTwoLabels) {
     EXPECT_TRUE(learner.classifies());
     EXPECT_NE(learner.decision().find(fmt::format("labels are {} and {}", low, high)), std::string::npos)
         << learner.decision();
-    EXPECT_GT(learner.statistics().accuracy(), 0.8);
+    EXPECT_GT(learner.statistics().accuracy().value(), 0.8);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "scratch_folder.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -119,7 +120,8 @@ class StreamTool : public ::testing::Test {
     EXPECT_EQ(outcome.err, "");
     return outcome.out.empty() ? json() : events(outcome.out).back();
   }
-  json inspected() const { return events(run_tool({"inspect", model, "--json"}).out).back(); }
+  json inspected() const { return inspected(model); }
+  static json inspected(const std::string& file) { return events(run_tool({"inspect", file, "--json"}).out).back(); }
   json evaluated(const std::string& file) const {
     const Outcome outcome = run_tool({"evaluate", model, file, "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -578,7 +580,6 @@ TEST_F(StreamTool, RefusesOptionsThatDoNotApply) {
                                                 {"--test", "0.1"},
                                                 {"--split-by", "a"},
                                                 {"--split-time", "a"},
-                                                {"--save-every", "1"},
                                                 {"--last"},
                                                 {"--patience", "3"},
                                                 {"--seed", "1"},
@@ -635,6 +636,150 @@ TEST_F(StreamTool, IsQuietWhenNobodyReadsOn) {
   if (!fs::exists("/dev/full")) return;
   expect_one_line(run_shell("\"$ignd\" train --stream '" + csv + "' --target y --save '" + model + "' > /dev/full"), 1,
                   "cannot write to the standard output");
+}
+
+// As a word, not as a part of one.
+bool has_no_number(const std::string& text) {
+  for (const char* word : {"nan", "inf"}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      const auto is_letter = [&](std::size_t k) { return k < text.size() && std::isalpha(text[k]) != 0; };
+      if (!(at > 0 && is_letter(at - 1)) && !is_letter(at + 3)) return true;
+    }
+  }
+  return false;
+}
+
+// Targets, weights and features of any size: what cannot be learned is refused, what cannot be measured is not there.
+TEST_F(StreamTool, PrintsNumbersWhateverItIsGiven) {
+  const auto cells = [](const std::string& kind, int i) -> std::string {
+    const double z = std::sin(static_cast<double>(i));
+    if (kind == "turns") return i % 2 == 0 ? "3e300" : "-3e300";
+    if (kind == "three") return i % 3 == 0 ? "3e300" : i % 3 == 1 ? "-3e300" : "1e300";
+    if (kind == "one") return i == 20 ? "3e300" : fmt::format("{}", z);
+    if (kind == "mixed") return i % 4 == 0 ? "1e-320" : i % 4 == 1 ? "1e300" : i % 4 == 2 ? "-3e300" : "5";
+    if (kind == "half") return i < 20 ? "0" : "1";
+    if (kind.starts_with("=")) return kind.substr(1);
+    return fmt::format("{}{}", z, kind);
+  };
+  const Words targets{"",    "e300",  "e200", "e-300",  "e-310", "turns",  "three",
+                      "one", "mixed", "=7",   "=3e300", "=0",    "=1e-300"};
+  const Words features{"", "e300", "e37", "e-310", "e-40", "turns", "mixed", "=7", "=0", "="};
+  const Words weights{"=1", "=0", "=1e-300", "=1000000", "half"};
+  const std::string predictions = path("made.csv");
+  const auto check = [&](const std::string& target, const std::string& feature, const std::string& weight,
+                         const Words& options) {
+    std::string text = "x,z,y,w\n";
+    for (int i = 0; i < 40; ++i) {
+      text += fmt::format("{},{},{},{}\n", cells(feature, i), std::cos(i), cells(target, i), cells(weight, i));
+    }
+    const std::string data = write("hostile.csv", text);
+    const std::string all = fmt::format("{} {} {} {}", target, feature, weight, options.size());
+    fs::remove(model);
+    const Words both{"--target", "y", "--weight", "w", "--predictions", predictions};
+    const Outcome outcome = run_tool(stream(data, both + options));
+    EXPECT_FALSE(has_no_number(outcome.out)) << all << "\n" << outcome.out;
+    EXPECT_FALSE(has_no_number(content_of(predictions))) << all;
+    EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 1) << all << outcome.exit_code << outcome.err;
+    EXPECT_EQ(outcome.exit_code != 0, !outcome.err.empty()) << all << outcome.err;
+    EXPECT_FALSE(weight == "=0" && fs::exists(model)) << all;
+    if (!fs::exists(model)) return;
+    for (const Words& use : {Words{"predict", model, data}, Words{"evaluate", model, data}, Words{"inspect", model}}) {
+      const Outcome used = run_tool(use);
+      EXPECT_FALSE(has_no_number(used.out)) << use[0] << " " << all << "\n" << used.out;
+      EXPECT_EQ(used.exit_code != 0, !used.err.empty()) << use[0] << " " << all << used.err;
+    }
+  };
+  for (const std::string& target : targets) {
+    for (const std::string& weight : weights) check(target, "", weight, {});
+    for (const char* loss : {"huber", "poisson"}) check(target, "", "=1", {"--loss", loss});
+  }
+  for (const char* target : {"", "e-300", "turns"}) {
+    for (const std::string& feature : features) check(target, feature, "=1", {});
+  }
+}
+
+TEST_F(StreamTool, RefusesWhatCannotBeLearnedAndSaysWhatCannotBeMeasured) {
+  const auto rows_of = [](const std::string& target, const char* weight) {
+    std::string text = "x,y,w\n";
+    for (int i = 0; i < 20; ++i) {
+      text += fmt::format("{},{}{},{}\n", std::cos(i), i == 3 ? "7" : std::to_string(i), target, weight);
+    }
+    return text;
+  };
+  const Words y{"--target", "y", "--weight", "w"};
+  expect_one_line(run_tool(stream(write("bad", rows_of("", "0")), y)), 1,
+                  "bad' weighs 0: there is nothing to learn from; nothing is saved");
+  EXPECT_FALSE(fs::exists(model));
+  expect_one_line(run_tool(stream(write("bad", rows_of("e300", "1")), y)), 1,
+                  "bad', line 3: the label is 1e+300: it is too large");
+  const Words skip{"--bad-rows", "skip", "--json", "--quiet"};
+  const json skipped = events(run_tool(stream(path("bad"), y + skip)).out).back();
+  EXPECT_EQ(skipped["examples"], 1) << "that is the 0";
+  EXPECT_EQ(skipped["skipped"], 19);
+
+  fs::remove(model);
+  const std::string tiny = write("tiny", rows_of("e-300", "1"));
+  const Outcome outcome = run_tool(stream(tiny, y));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "20 examples, average loss n/a")) << outcome.out;
+  EXPECT_TRUE(contains(run_tool({"inspect", model}).out, "20 examples, average progressive loss n/a"));
+  EXPECT_TRUE(inspected()["average_loss"].is_null());
+  const json measured = evaluated(tiny)["metrics"]["test"];
+  EXPECT_TRUE(measured["rmse"].is_null()) << "its square is 0";
+  EXPECT_LT(measured["mae"], 2e-299);
+  EXPECT_GT(measured["mae"], 0);
+}
+
+// What a run wrote after its model was saved is made again by the run that goes on.
+TEST_F(StreamTool, CutsPredictionsToTheModel) {
+  const Words lines = csv_lines();
+  const std::string predictions = path("predictions.csv");
+  const Words y{"--target", "y", "--predictions", predictions};
+  EXPECT_EQ(run_tool(stream(csv, y)).exit_code, 0);
+  const std::string whole = content_of(model);
+  const std::string predicted = content_of(predictions);
+  fs::remove(model);
+  const std::string first = write("first.csv", joined(lines, 0, 500));
+  const std::string second = write("second.csv", joined(lines, 0, 1) + joined(lines, 500));
+  EXPECT_EQ(run_tool(stream(first, y)).exit_code, 0);
+  const std::string half = content_of(model);
+  const std::string half_predicted = content_of(predictions);
+  const auto go_on = [&](const std::string& file, const std::string& content) {
+    write("model.ignd", half);
+    std::ofstream(file, std::ios::binary) << content;
+    return run_tool({"train", "--stream", second, "--resume", model, "--predictions", file, "--quiet"});
+  };
+  for (const std::string& more :
+       {std::string(), predicted.substr(half_predicted.size()), std::string("500,1"), std::string(100'000, 'x')}) {
+    const Outcome outcome = go_on(predictions, half_predicted + more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(contains(outcome.err, "they are cut off, to be written again"), !more.empty()) << outcome.err;
+    EXPECT_EQ(content_of(predictions), predicted);
+    EXPECT_EQ(content_of(model), whole);
+  }
+  std::string another = half_predicted;
+  another[another.size() - 3] = another[another.size() - 3] == '1' ? '2' : '1';
+  const std::vector<std::pair<std::string, std::string>> others{
+      {half_predicted.substr(0, half_predicted.size() - 1), "it has "},
+      {"", "it has 0 bytes, but had "},
+      {another, "it is not the file that they were written to"},
+  };
+  for (const auto& [content, part] : others) {
+    expect_one_line(go_on(predictions, content), 1,
+                    "cannot go on with the predictions in '" + predictions + "': " + part);
+    EXPECT_EQ(content_of(predictions), content);
+    EXPECT_EQ(content_of(model), half);
+  }
+  fs::remove(predictions);
+  write("model.ignd", half);
+  expect_one_line(run_tool({"train", "--stream", second, "--resume", model, "--predictions", predictions, "--quiet"}),
+                  0, "predictions.csv' is new: it will hold the predictions from row 500 on");
+  EXPECT_EQ(content_of(predictions), "row,prediction\n" + predicted.substr(half_predicted.size()));
+
+  // The run before wrote none: what is in the file is somebody else's.
+  EXPECT_EQ(run_tool(stream(first, {"--target", "y"})).exit_code, 0);
+  expect_one_line(run_tool({"train", "--stream", second, "--resume", model, "--predictions", predictions}), 1,
+                  "name another file");
 }
 
 // The writing end of a pipe that the tool reads from.
@@ -701,13 +846,64 @@ TEST_F(StalledStream, IsSavedWhenInterrupted) {
   }
 }
 
+// Killed without a chance to save, at points of the stream that the pipe decides, and gone on with: the same bytes.
+TEST_F(StalledStream, LosesAndDoublesNothingWhenKilled) {
+  const std::string predictions = path("predictions.csv");
+  const std::string partial = path("model.partial.ignd");
+  const auto check = [&](const Words& lines, std::size_t header, const Words& options) {
+    const Words more = options + Words{"--predictions", predictions};
+    fs::remove(model);
+    EXPECT_EQ(run_tool(stream(write("whole", joined(lines)), more)).exit_code, 0);
+    const std::string whole = content_of(model);
+    const std::string predicted = content_of(predictions);
+    for (const char* every : {"1", "5", "64"}) {
+      fs::remove(model);
+      fs::remove(partial);
+      fs::remove(predictions);
+      // The loss is chosen at the third label; before, nothing is printed to wait for.
+      for (const std::uint64_t kill_at : {4U, 16U, 32U, 64U, 128U, 512U}) {
+        // Before the first save there is nothing to go on with: the run starts again.
+        const bool resumes = fs::exists(partial);
+        const std::uint64_t done = resumes ? inspected(partial)["rows"].get<std::uint64_t>() : 0;
+        EXPECT_EQ(done % std::stoul(every), 0U);
+        Words words = resumes ? Words{"train", "--stream", pipe, "--resume", partial} : stream(pipe, options);
+        Process process(tool_with(words + Words{"--predictions", predictions, "--save-every", every, "--json"}));
+        const SlowStream slow(pipe);
+        slow.write(joined(lines, 0, header) + joined(lines, header + done, header + kill_at));
+        std::size_t reports = 0;  // of those at 1, 2, 4, ... examples that are still to come
+        for (std::uint64_t at = 1; at <= kill_at; at *= 2) reports += at > done ? 1 : 0;
+        process.read_lines(reports);
+        slow.write(joined(lines, header + kill_at, header + kill_at + 3));  // which it may still learn from, or not
+        process.signal(SIGKILL);
+        EXPECT_EQ(process.finish().exit_code, -SIGKILL);
+      }
+      ASSERT_TRUE(fs::exists(partial));
+      const std::uint64_t done = inspected(partial)["rows"];
+      EXPECT_GE(done + std::stoul(every), 512U);
+      EXPECT_GT(inspected(partial)["last_line"], 0);
+      const std::string rest = write("rest", joined(lines, 0, header) + joined(lines, header + done));
+      const Outcome outcome =
+          run_tool({"train", "--stream", rest, "--resume", partial, "--predictions", predictions, "--quiet"});
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      EXPECT_EQ(content_of(predictions), predicted);
+      EXPECT_EQ(content_of(model), whole);
+      EXPECT_FALSE(fs::exists(partial));
+    }
+  };
+  check(csv_lines(), 1, {"--target", "y"});
+  check(csv_lines(), 1, {"--target", "label", "--weight", "w"});
+  check(vw_lines(), 0, {"--l2", "0.001"});
+}
+
 // Examples that are held back until the loss is chosen are saved as well.
 TEST_F(StalledStream, KeepsWhatIsHeldBack) {
   const Words lines = svmlight_lines();
-  run_tool(stream(svmlight));
+  const Words predictions{"--predictions", path("predictions.csv")};
+  run_tool(stream(svmlight, predictions));
   const std::string whole = content_of(model);
+  const std::string predicted = content_of(predictions[1]);
   fs::remove(model);
-  Process process(tool_with(stream(pipe, {"--threads", "1"})));
+  Process process(tool_with(stream(pipe, predictions + Words{"--threads", "1"})));
   {
     const SlowStream slow(pipe);
     slow.hold_one_page();  // so that most of what follows has been read once it is written
@@ -720,8 +916,11 @@ TEST_F(StalledStream, KeepsWhatIsHeldBack) {
     const std::size_t last = std::stoul(outcome.err.substr(at));
     EXPECT_EQ(inspected()["examples"], last);
     const std::string rest = write("rest.svm", joined(lines, last));
-    EXPECT_EQ(run_tool({"train", "--stream", rest, "--resume", model}).exit_code, 0);
+    EXPECT_EQ(content_of(predictions[1]), "") << "there are none yet";
+    write("predictions.csv", predicted.substr(0, 1000));  // as if it had been killed later
+    EXPECT_EQ(run_tool(Words{"train", "--stream", rest, "--resume", model} + predictions).exit_code, 0);
     EXPECT_EQ(content_of(model), whole);
+    EXPECT_EQ(content_of(predictions[1]), predicted);
   }
 }
 

@@ -80,6 +80,7 @@ CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const cha
 }
 
 constexpr std::uint64_t most_epochs = 1'000'000;
+constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a stream
 
 // What is learned from which rows of a table, and how long.
 void add_table_options(CLI::App* command, TrainOptions& options, const char* meaning) {
@@ -221,8 +222,8 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(output);
   command
       ->add_option("--save-every", options.save_every,
-                   "Save after so many epochs to NAME.partial.ignd, to be resumed from")
-      ->transform(is_count(1, most_epochs))
+                   "Save after so many epochs, of a stream examples, to NAME.partial.ignd, to be resumed from")
+      ->transform(is_count(1, most_save_every))
       ->group(output);
   command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);

@@ -5,11 +5,15 @@
 #include "ignd/error.hpp"
 #include "report/escape.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace ignd::cli {
 
@@ -17,7 +21,37 @@ PredictionWriter::PredictionWriter(std::string path, Mode mode)
     : path_(std::move(path)),
       file_(path_.empty() ? stdout : std::fopen(path_.c_str(), mode == Mode::append ? "a" : "w")) {
   if (file_ == nullptr) throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(errno)));
-  needs_header_ = mode == Mode::replace || std::ftell(file_) <= 0;
+  const long end = mode == Mode::replace ? 0 : std::ftell(file_);
+  needs_header_ = end <= 0;
+  if (end > 0) written_.bytes = static_cast<std::uint64_t>(end);
+}
+
+PredictionWriter::PredictionWriter(std::string path, const WrittenPredictions& before)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "r+")), written_(before) {
+  const auto fail = [&](const std::string& why) {
+    if (file_ != nullptr) std::fclose(file_);
+    throw FileError(fmt::format("cannot go on with the predictions in {}: {}", quoted_path(path_), why));
+  };
+  if (file_ == nullptr) fail(std::strerror(errno));
+  struct stat about {};
+  if (::fstat(::fileno(file_), &about) != 0) fail(std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) fail("it is not a regular file");
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  if (size < before.bytes) {
+    fail(fmt::format("it has {} bytes, but had {} when the model was saved", size, before.bytes));
+  }
+  // Of a run that had written none yet, the header is known.
+  const bool any = before.bytes > 0;
+  const std::string known = any ? before.end : "row,prediction";
+  std::string found(known.size(), '\0');
+  const auto at = static_cast<off_t>(any ? before.bytes - known.size() : 0);
+  found.resize(
+      static_cast<std::size_t>(std::max<ssize_t>(0, ::pread(::fileno(file_), found.data(), found.size(), at))));
+  if (any ? found != known : !known.starts_with(found)) fail("it is not the file that they were written to");
+  bytes_cut_ = size - before.bytes;
+  if (bytes_cut_ > 0 && ::ftruncate(::fileno(file_), static_cast<off_t>(before.bytes)) != 0) fail(std::strerror(errno));
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail(std::strerror(errno));
+  needs_header_ = before.bytes == 0;
 }
 
 PredictionWriter::~PredictionWriter() {
@@ -34,11 +68,26 @@ void PredictionWriter::add(std::uint64_t row, const std::string& label, double p
   write(fmt::format("{},{},{:.9g}\n", row, csv_bytes(label), probability));
 }
 
-void PredictionWriter::write(const std::string& text) {
+void PredictionWriter::write(std::string_view text) {
   if (failed()) return;
   const bool written =
       file_ == stdout ? print_data(text) : std::fwrite(text.data(), 1, text.size(), file_) == text.size();
   if (!written) error_ = errno;
+  note(text);
+}
+
+void PredictionWriter::note(std::string_view text) {
+  constexpr std::size_t enough = 64;
+  written_.bytes += text.size();
+  written_.end += text;
+  if (written_.end.size() > 2 * enough) written_.end.erase(0, written_.end.size() - enough);
+}
+
+void PredictionWriter::sync() {
+  flush();
+  if (file_ != stdout && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) {
+    throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(errno)));
+  }
 }
 
 void PredictionWriter::flush() {

@@ -4,8 +4,15 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace ignd::cli {
+
+// How far a file of predictions had been written when a model was saved.
+struct WrittenPredictions {
+  std::uint64_t bytes = 0;
+  std::string end;  // its last bytes, to know the file by
+};
 
 // Predictions as comma-separated values, written as they are made: row,prediction[,probability].
 class PredictionWriter {
@@ -14,6 +21,9 @@ class PredictionWriter {
 
   // An empty path is the standard output. What is appended to a file that is not empty has no header. Throws FileError.
   explicit PredictionWriter(std::string path, Mode mode = Mode::replace);
+  // Goes on behind what was written before; later rows are cut off, since they will be made again. Throws FileError if
+  // this is not that file.
+  PredictionWriter(std::string path, const WrittenPredictions& before);
   ~PredictionWriter();
   PredictionWriter(const PredictionWriter&) = delete;
   PredictionWriter& operator=(const PredictionWriter&) = delete;
@@ -25,15 +35,21 @@ class PredictionWriter {
 
   // Throws FileError if a file could not be written. The standard output is main.cpp's to look after.
   void flush();
+  void sync();  // the same, to the disk
+  const WrittenPredictions& written() const { return written_; }
+  std::uint64_t bytes_cut() const { return bytes_cut_; }
   bool failed() const { return std::ferror(file_) != 0; }
 
  private:
-  void write(const std::string& text);
+  void write(std::string_view text);
+  void note(std::string_view text);
 
   std::string path_;
   std::FILE* file_;
   bool needs_header_ = true;
   int error_ = 0;  // of the first write that failed
+  WrittenPredictions written_;
+  std::uint64_t bytes_cut_ = 0;
 };
 
 }  // namespace ignd::cli

@@ -3,6 +3,7 @@
 #include "cli/output.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,10 +18,20 @@ struct Measure {
 };
 using Measures = std::vector<Measure>;
 
+// Sums and squares of very large errors are not numbers.
+std::optional<double> finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
 Measures measures(const Quality& quality) {
   if (quality.regression) {
     const RegressionMetrics& m = *quality.regression;
-    return {{"mape", "mape", m.mape}, {"rmse", "rmse", m.rmse}, {"mae", "mae", m.mae}, {"r2", "r2", m.r2}};
+    // Squares of very small errors are 0.
+    const std::optional<double> rmse = m.rmse == 0 && m.mae > 0 ? std::nullopt : std::optional(m.rmse);
+    return {{"mape", "mape", finite(m.mape)},
+            {"rmse", "rmse", finite(rmse)},
+            {"mae", "mae", finite(m.mae)},
+            {"r2", "r2", finite(m.r2)}};
   }
   if (quality.classification) {
     const ClassificationMetrics& m = *quality.classification;
@@ -64,7 +75,9 @@ std::string mape_note(const Quality& quality) {
 
 }  // namespace
 
-std::string in_short(std::optional<double> value) { return value ? fmt::format("{:.4g}", *value) : "n/a"; }
+std::string in_short(std::optional<double> value, int digits) {
+  return value ? fmt::format("{:.{}g}", *value, digits) : "n/a";
+}
 
 std::string with_commas(std::uint64_t count) {
   std::string digits = std::to_string(count);

@@ -11,7 +11,7 @@
 namespace ignd::cli {
 
 // A number as people read it, or n/a.
-std::string in_short(std::optional<double> value);
+std::string in_short(std::optional<double> value, int digits = 4);
 std::string with_commas(std::uint64_t count);
 
 // What becomes of the target and of a column, in a few words.

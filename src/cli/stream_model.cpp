@@ -86,6 +86,11 @@ void StreamInput::save(Checkpoint& checkpoint) const {
   checkpoint.set("stream.classes", std::uint64_t{classes.size()});
   std::size_t i = 0;
   for (const auto& [label, text] : classes) checkpoint.set(fmt::format("stream.class.{}", i++), text);
+  checkpoint.set("stream.last-line", last_line);
+  checkpoint.set("stream.predictions", std::uint64_t{predictions ? 1U : 0U});
+  if (!predictions) return;
+  checkpoint.set("stream.predictions.bytes", predictions->bytes);
+  checkpoint.set("stream.predictions.end", predictions->end);
 }
 
 StreamInput StreamInput::load(const Checkpoint& checkpoint) {
@@ -110,6 +115,15 @@ StreamInput StreamInput::load(const Checkpoint& checkpoint) {
   for (std::uint64_t i = 0; i < classes; ++i) {
     const std::string& text = checkpoint.text(fmt::format("stream.class.{}", i));
     input.classes[static_cast<double>(text_code(text))] = text;
+  }
+  if (checkpoint.has("stream.last-line")) input.last_line = checkpoint.number("stream.last-line");
+  input.knows_predictions = checkpoint.has("stream.predictions");
+  if (!input.knows_predictions || checkpoint.number("stream.predictions") == 0) return input;
+  input.predictions = {.bytes = checkpoint.number("stream.predictions.bytes"),
+                       .end = checkpoint.text("stream.predictions.end")};
+  constexpr std::uint64_t largest_file = std::uint64_t{1} << 62;
+  if (input.predictions->bytes > largest_file || input.predictions->end.size() > input.predictions->bytes) {
+    throw FileError("its predictions end before they begin: it is damaged");
   }
   return input;
 }

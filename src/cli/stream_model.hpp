@@ -1,11 +1,13 @@
 #pragma once
 
 #include "cli/json_line.hpp"
+#include "cli/prediction_writer.hpp"
 #include "data/data_file.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
 #include "train/stream_learner.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +26,9 @@ struct StreamInput {
   std::map<std::string, CellFormat> formats;  // of columns that are not plain numbers or texts
   bool text_target = false;
   std::map<double, std::string> classes;  // the texts of the target by their labels
+  std::uint64_t last_line = 0;            // of its input, that it has learned from; 0: not known
+  bool knows_predictions = false;         // false in files of versions before
+  std::optional<WrittenPredictions> predictions;
 
   bool has_columns() const { return format == ExampleFormat::csv; }
   std::string label_name(double label) const;  // as it stands in the file

@@ -101,8 +101,8 @@ TrainOptions checked(TrainOptions options, const DataKind& kind) {
 StreamTraining stream_options(const TrainOptions& options) {
   refuse_options(options,
                  {"--validation", "--test", "--split-by", "--split-time", "--class-weight", "--epochs", "--patience",
-                  "--last", "--seed", "--save-every", "--text", "--size", "--length", "--batch", "--batch-mode",
-                  "--lambda", "--adaptive-lambda", "--memory", "--use-ids"},
+                  "--last", "--seed", "--text", "--size", "--length", "--batch", "--batch-mode", "--lambda",
+                  "--adaptive-lambda", "--memory", "--use-ids"},
                  " cannot be given with --stream: it learns from every example once, in their order");
   refuse_options(options, {"--positive"}, " cannot be given with --stream: of two labels the larger one is positive");
   if (options.run.model != "linear" && is_given(options, "--model")) {
@@ -137,6 +137,7 @@ StreamTraining stream_options(const TrainOptions& options) {
   stream.skip_bad_rows = options.bad_rows == "skip";
   stream.predictions = options.predictions;
   stream.save = options.save;
+  stream.save_every = options.save_every;
   stream.resume = options.resume;
   stream.json = options.json;
   stream.quiet = options.quiet;

@@ -30,6 +30,7 @@ namespace ignd::cli {
 namespace {
 
 constexpr int failure = 1;
+constexpr std::uint64_t block_of_any_size = UINT64_MAX / 2;
 
 using Clock = std::chrono::steady_clock;
 
@@ -72,7 +73,7 @@ void check_goes_on(const StreamTraining& options, const StreamOptions& before, c
 }
 
 void check_predictions_file(const StreamTraining& options, const std::string& model) {
-  for (const std::string& other : {options.data.path, model, options.resume}) {
+  for (const std::string& other : {options.data.path, model, partial_path(model), options.resume}) {
     std::error_code ignored;
     const bool same = !other.empty() && (options.predictions == other ||
                                          std::filesystem::equivalent(options.predictions, other, ignored));
@@ -187,11 +188,41 @@ class StreamPass {
   void open_predictions() {
     StreamEvents events{.report = [this](const StreamStatistics& so_far) { print_progress(so_far); }, .prediction = {}};
     if (!options_.predictions.empty()) {
-      using Mode = PredictionWriter::Mode;
-      predictions_ = std::make_unique<PredictionWriter>(options_.predictions, before_ ? Mode::append : Mode::replace);
+      predictions_ = open_writer();
       events.prediction = [this](const StreamPrediction& made) { write(made); };
     }
     learner_.set_events(std::move(events));
+  }
+
+  // A run that is gone on with finds its predictions as they were when the model was saved. What a run that was killed
+  // wrote after that is cut off.
+  std::unique_ptr<PredictionWriter> open_writer() const {
+    using Mode = PredictionWriter::Mode;
+    const std::string& path = options_.predictions;
+    std::error_code fault;
+    const bool is_file = std::filesystem::is_regular_file(path, fault);
+    if (before_ && !before_->knows_predictions) return std::make_unique<PredictionWriter>(path, Mode::append);
+    if (!before_ || !is_file) {
+      if (before_ && rows_before_ > 0 && !std::filesystem::exists(path, fault)) {
+        print_error("ignd: {} is new: it will hold the predictions from row {} on\n", quoted_path(path),
+                    with_commas(rows_before_ + 1));
+      }
+      return std::make_unique<PredictionWriter>(path, Mode::replace);
+    }
+    if (!before_->predictions) {
+      if (std::filesystem::file_size(path, fault) == 0) return std::make_unique<PredictionWriter>(path, Mode::replace);
+      throw FileError(
+          fmt::format("cannot append predictions to {}: the run that {} is the model of wrote none, so they "
+                      "are not its own; name another file",
+                      quoted_path(path), quoted_path(options_.resume)));
+    }
+    auto writer = std::make_unique<PredictionWriter>(path, *before_->predictions);
+    if (writer->bytes_cut() > 0) {
+      print_error(
+          "ignd: {} bytes of {} were written after the model was saved; they are cut off, to be written again\n",
+          with_commas(writer->bytes_cut()), quoted_path(path));
+    }
+    return writer;
   }
 
   std::string label_name(double label) const {
@@ -228,14 +259,40 @@ class StreamPass {
   void learn_blocks() {
     ExampleBlock block;
     while (read(block)) {
-      learner_.learn(block);
-      last_line_ = block.line.back();
+      for (std::size_t at = 0; at < block.size();) {
+        const std::size_t next = std::min<std::uint64_t>(block.size(), at + rows_until_save());
+        learner_.learn(block, at, next);
+        at = next;
+        last_line_ = block.line[at - 1];
+        if (is_save_due()) save_midway();
+      }
       if (predictions_) predictions_->flush();
     }
     if (stop_.flag() || last_line_ > 0) return;
     const std::uint64_t skipped = reader_->skipped_rows();
     throw FileError(
         fmt::format("{} has no examples{}", options_.data.name(), skipped > 0 ? "; " + skipped_text(skipped) : ""));
+  }
+
+  std::uint64_t rows_until_save() const {
+    const std::uint64_t every = options_.save_every;
+    return every > 0 ? every - learner_.rows_taken() % every : block_of_any_size;
+  }
+
+  // Examples that all weigh nothing have taught nothing that is worth a file.
+  bool is_save_due() const {
+    const bool idle = learner_.statistics().examples > 0 && !learner_.has_learned();
+    return options_.save_every > 0 && learner_.rows_taken() % options_.save_every == 0 && !idle;
+  }
+
+  // Whatever happens, learning goes on; the exit code tells.
+  void save_midway() {
+    const Saved saved = file_.save_partial(checkpoint(last_line_));
+    is_saved_midway_ = true;
+    if (saved.fault.empty()) return;
+    save_failed_ = true;
+    options_.save_every = 0;
+    print_error("ignd: {}\n", saved.fault);
   }
 
   // Examples that wait for the loss to be chosen count as well. A second fault would only hide the first.
@@ -252,6 +309,10 @@ class StreamPass {
     if (learner_.statistics().examples == 0) {
       throw FileError(fmt::format("{} has no labels to learn from; nothing is saved", options_.data.name()));
     }
+    if (!learner_.has_learned()) {
+      throw FileError(fmt::format("every example of {} weighs 0: there is nothing to learn from{}",
+                                  options_.data.name(), is_saved_midway_ ? "" : "; nothing is saved"));
+    }
     save();
     print_result();
     if (!saved_.fault.empty()) print_error("ignd: {}\n", saved_.fault);
@@ -260,11 +321,11 @@ class StreamPass {
       print_error("ignd: every label is {}: there is nothing to tell apart; the model is saved in {}\n",
                   input_.text_target ? in_quotes(label_name(*label)) : format_number(*label), quoted_path(saved_.path));
     }
-    return label || !saved_.fault.empty() ? failure : 0;
+    return label || save_failed_ || !saved_.fault.empty() ? failure : 0;
   }
 
   int end_with(const std::string& fault) {
-    if (!learner_.has_begun()) throw FileError(fault);
+    if (!learner_.has_learned()) throw FileError(fault);
     save();
     print_error("ignd: {}; {}\n", fault,
                 !saved_.fault.empty()
@@ -279,7 +340,7 @@ class StreamPass {
       print_error("ignd: interrupted before there was anything to save\n");
       return interrupted_code;
     }
-    save();
+    save(last_line_);
     if (saved_.path.empty()) {
       print_error("ignd: interrupted; {}\n", saved_.fault);
       return interrupted_code;
@@ -307,8 +368,8 @@ class StreamPass {
           .print();
     }
     if (!talks()) return;
-    print("{:>12} {:>12.6g} {:>12.6g}\n", with_commas(so_far.examples), so_far.average_recent_loss(),
-          so_far.average_loss());
+    print("{:>12} {:>12} {:>12}\n", with_commas(so_far.examples), in_short(so_far.average_recent_loss(), 6),
+          in_short(so_far.average_loss(), 6));
     std::fflush(stdout);
   }
 
@@ -322,15 +383,28 @@ class StreamPass {
     }
   }
 
-  void save() {
+  // `line` is the last one that was learned from, where there are more to come. The predictions go to the disk first:
+  // whenever the program is killed, the file has at least what the model says.
+  Checkpoint checkpoint(std::uint64_t line) {
+    input_.last_line = line;
+    input_.predictions.reset();
+    if (predictions_) {
+      try {
+        predictions_->sync();
+      } catch (const FileError&) {  // which flush() has told of; this file will not be gone on with
+      }
+      input_.predictions = predictions_->written();
+    }
     if (input_.text_target) {
       for (const double label : learner_.class_labels()) input_.classes[label] = label_name(label);
     }
-    Checkpoint checkpoint;
-    describe(checkpoint);
-    learner_.save(checkpoint);
-    saved_ = file_.save(checkpoint);
+    Checkpoint made;
+    describe(made);
+    learner_.save(made);
+    return made;
   }
+
+  void save(std::uint64_t line = 0) { saved_ = file_.save(checkpoint(line)); }
 
   void print_result() const {
     const StreamStatistics& total = learner_.statistics();
@@ -351,8 +425,8 @@ class StreamPass {
       line.print();
       return;
     }
-    print("{} examples, average loss {:.6g}", with_commas(total.examples), total.average_loss());
-    if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy());
+    print("{} examples, average loss {}", with_commas(total.examples), in_short(total.average_loss(), 6));
+    if (learner_.classifies()) print(", accuracy {:.4f}", total.accuracy().value_or(0));
     if (skipped > 0) print("; {}", skipped_text(skipped));
     print("; {:.3g} s, {:.3g} examples/s\n", seconds_, rate);
     if (!saved_.path.empty()) print("{} {}\n", saved_.verb(), for_terminal(saved_.path));
@@ -369,6 +443,8 @@ class StreamPass {
   std::unique_ptr<PredictionWriter> predictions_;
   std::uint64_t last_line_ = 0;
   Saved saved_;
+  bool is_saved_midway_ = false;
+  bool save_failed_ = false;  // midway
   bool decided_ = false;
   double seconds_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include "data/data_file.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct StreamTraining {
   bool skip_bad_rows = false;
   std::string predictions;
   std::string save;
+  std::uint64_t save_every = 0;  // examples; 0: at the end alone
   std::string resume;
   bool json = false;
   bool quiet = false;

@@ -190,8 +190,10 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
         .set("weights_not_zero", std::uint64_t{learner.weights_not_zero()})
         .set("loss", learner.loss())
         .set("decision", learner.decision())
+        .set("rows", total.rows)
         .set("examples", total.examples)
         .set("average_loss", total.average_loss());
+    if (model.input.last_line > 0) line.set("last_line", model.input.last_line);
     if (model.input.has_columns()) line.set("target", model.input.target);
     model.input.describe_formats(line);
     line.print();
@@ -200,7 +202,10 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   print("{}: {} bits, {} of {} weights are not zero\n", stream_model_kind, learner.options().bits,
         with_commas(learner.weights_not_zero()), with_commas(weights));
   print("{}\n", learner.decision());
-  print("{} examples, average progressive loss {:.6g}\n", with_commas(total.examples), total.average_loss());
+  print("{} examples, average progressive loss {}\n", with_commas(total.examples), in_short(total.average_loss(), 6));
+  if (const std::uint64_t line = model.input.last_line; line > 0) {
+    print("saved after line {} of its data; --resume takes those behind it\n", with_commas(line));
+  }
   print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", for_terminal(model.input.target),
         describe_target(model));
   model.input.print_formats();

@@ -39,7 +39,30 @@ MetricKind parse_metric(const std::string& text) {
   throw InvalidArgument(fmt::format("unknown metric {}", in_quotes(text)));
 }
 
+// Squares of numbers between the two are numbers with all of their digits, and so is any sum of them.
+constexpr double largest_square_root = 1e150;
+constexpr double smallest_square_root = 1e-150;
+
+void check_size(double y) {
+  if (std::abs(y) <= largest_square_root || !std::isfinite(y)) return;
+  throw BadSample(
+      fmt::format("the label is {}: it is too large, since squares of errors would not be numbers; give the "
+                  "target in a larger unit",
+                  y));
+}
+
+void check_finite(const StreamPrediction& made) {
+  if (!std::isfinite(made.prediction)) throw BadSample("the prediction is not finite: its values are too large");
+}
+
 }  // namespace
+
+std::optional<double> StreamStatistics::average(double sum, double over) const {
+  const bool too_small = largest_error > 0 && (largest_error < smallest_square_root || over < smallest_square_root) &&
+                         sum < std::numeric_limits<double>::min();
+  if (over <= 0 || too_small || !std::isfinite(sum / over)) return std::nullopt;
+  return sum / over;
+}
 
 BadRow::BadRow(std::uint64_t line, const std::string& fault)
     : BadSample(fmt::format("line {}: {}", line, fault)), line_(line) {}
@@ -137,8 +160,8 @@ void StreamLearner::decide() {
   if (classifies_) classes_ = Classes(survey_.distinct(), label_name_);
 }
 
-void StreamLearner::learn(const ExampleBlock& block) {
-  for (std::size_t i = 0; i < block.size(); ++i) {
+void StreamLearner::learn(const ExampleBlock& block, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
     if (holds_back(block.target[i])) {
       hold(block, i);
       if (has_seen_enough()) finish();
@@ -201,13 +224,16 @@ void StreamLearner::predict_row(const ExampleBlock& block, std::size_t i) {
     end_unless_finite(info.status, block.line[i]);
     f = info.prediction;
   }
-  if (events_.prediction) events_.prediction(prediction_from(f, statistics_.rows, block.line[i]));
+  const StreamPrediction made = prediction_from(f, statistics_.rows, block.line[i]);
+  check_finite(made);
+  if (events_.prediction) events_.prediction(made);
 }
 
 void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
   Classes classes = classes_;
   const double y = classifies_ ? classes.number_of(block.target[i], label_name_) : block.target[i];
   trainer_->options().loss->check_target(y);
+  check_size(y);
   const TargetRange range = range_.with(y);
   const Input<float> x = input_of(block, i, scratch_);
   remember_weights(x);
@@ -273,6 +299,8 @@ void StreamLearner::count(double y, const StreamPrediction& made, double weight)
   const bool squared = range_.stretches;
   const double loss = squared ? error * error : trainer_->options().loss->at(y, made.output).value;
   ++statistics_.examples;
+  if (weight == 0) return;  // it counts for nothing, however large its loss
+  statistics_.largest_error = std::max(statistics_.largest_error, std::abs(error));
   statistics_.weight += weight;
   statistics_.loss += weight * loss;
   statistics_.recent_weight += weight;
@@ -289,12 +317,12 @@ void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPredict
   CentringScratch scratch;
   predictions.clear();
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const double f = model.predict(input_of(block, i, scratch), trace);
-    if (!std::isfinite(f)) {
-      throw BadRow(block.line[i],
-                   fault_of(block, i, BadSample("the prediction is not finite: its values are too large")));
+    predictions.push_back(prediction_from(model.predict(input_of(block, i, scratch), trace), i + 1, block.line[i]));
+    try {
+      check_finite(predictions.back());
+    } catch (const BadSample& fault) {
+      throw BadRow(block.line[i], fault_of(block, i, fault));
     }
-    predictions.push_back(prediction_from(f, i + 1, block.line[i]));
   }
 }
 
@@ -318,6 +346,7 @@ void StreamLearner::save(Checkpoint& checkpoint) const {
                                             statistics_.examples, statistics_.skipped};
   checkpoint.set("learner.counts", std::span<const std::uint64_t>(counts));
   checkpoint.set("learner.only-label", std::span<const double>(&only_label_, 1));
+  checkpoint.set("learner.largest-error", std::span<const double>(&statistics_.largest_error, 1));
   centring_.save(checkpoint);
   save_held(checkpoint);
   if (trainer_) trainer_->save(checkpoint);
@@ -393,6 +422,10 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
                          .correct = numbers[6],
                          .recent_weight = numbers[7],
                          .recent_loss = numbers[8]};
+  // Files of versions before have none.
+  if (checkpoint.has("learner.largest-error")) {
+    learner.statistics_.largest_error = checkpoint.array<double>("learner.largest-error", 1)[0];
+  }
   learner.centring_.restore(checkpoint);
   learner.restore_held(checkpoint);
   return learner;

@@ -65,10 +65,15 @@ struct StreamStatistics {
   double correct = 0;        // weight of the examples whose class was predicted
   double recent_weight = 0;  // since the last report
   double recent_loss = 0;
+  double largest_error = 0;  // |f - y|
 
-  double average_loss() const { return loss / weight; }
-  double average_recent_loss() const { return recent_loss / recent_weight; }
-  double accuracy() const { return correct / weight; }
+  // None where no example had a weight, or where the errors are too small for their squares to be numbers.
+  std::optional<double> average_loss() const { return average(loss, weight); }
+  std::optional<double> average_recent_loss() const { return average(recent_loss, recent_weight); }
+  std::optional<double> accuracy() const { return weight > 0 ? std::optional(correct / weight) : std::nullopt; }
+
+ private:
+  std::optional<double> average(double sum, double over) const;
 };
 
 struct StreamEvents {
@@ -93,7 +98,8 @@ class StreamLearner {
 
   // An example whose label is NaN is only predicted. As long as labels are needed to choose the loss, examples are held
   // back. Throws BadRow or LearningEnded; the examples before that one have been learned, those behind it have not.
-  void learn(const ExampleBlock& block);
+  void learn(const ExampleBlock& block) { learn(block, 0, block.size()); }
+  void learn(const ExampleBlock& block, std::size_t begin, std::size_t end);  // some of its examples
 
   // Learns what is held back, at the end of the stream. More may follow all the same.
   void finish();
@@ -113,6 +119,8 @@ class StreamLearner {
   std::optional<double> only_label() const;
   // Whether there is anything to save: examples that were learned, predicted or held back.
   bool has_begun() const { return statistics_.rows > 0 || held_.size() > 0; }
+  std::uint64_t rows_taken() const { return statistics_.rows + held_.size(); }  // since the beginning of the stream
+  bool has_learned() const { return statistics_.weight > 0; }
   const StreamOptions& options() const { return options_; }
   std::size_t weights_not_zero() const;
 
