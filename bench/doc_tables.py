@@ -5,6 +5,7 @@
     raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream.md)
     table-defaults    what the defaults of `ignd train` were chosen by (docs/tool.md)
     stream-defaults   what the defaults of streams were chosen by (docs/stream.md)
+    steps             microseconds of a training step beside the machine's floor (docs/performance.md)
     study NAME        the scores of an experiment, from the store in build/docs/NAME, which is made or completed first
 
 scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
@@ -149,6 +150,38 @@ def table_defaults():
     print_table(["", *rows[0][1:]], [[row[0], *(f"{float(v):.4f}".lstrip("0") for v in row[1:])] for row in rows[1:]])
 
 
+def steps():
+    """One median of many rounds per row; the machine should have nothing else to do."""
+    networks = {
+        "mlp:widths=8x32x64x32": "MLP 8-32-64-32-1",
+        "mlp:widths=64x256x256": "MLP 64-256-256-1",
+        "linear:features=64": "linear, 64 features",
+        "hashed-linear:bits=18,bias=0": "hashed linear, 40 of 2^18 features",
+        "cnn:32,64,128/128,64": "CNN, 224 x 224 x 3",
+        "lstm:128x128": "LSTM, 256 tokens",
+    }
+    done = subprocess.run([IGND, "bench", "--json", "--repeats", "51"], capture_output=True, text=True, check=True)
+    found = {}
+    for line in done.stdout.strip().split("\n"):
+        row = json.loads(line)
+        if row["precision"] == "float" and row["threads"] == 1:
+            found[row["model"], row["optimizer"]] = row
+    methods = ["sgd", "ignd", "adam", "adam-ignd"]
+    print_table(
+        ["us per sample (ratio to the floor)", *methods],
+        [[name, *(f"{short(r['us_per_sample'])} ({r['us_per_sample'] / r['floor_us']:.2g})"
+                  for r in (found[model, method] for method in methods))] for model, name in networks.items()],
+    )
+    batches = ["sgd b={}", "ignd average b={}", "ignd exact b={}", "adam b={}"]
+    print()
+    print_table(
+        ["MLP 8-32-64-32-1 in batches", *(b.split(" b=")[0] for b in batches)],
+        [[f"b = {size}", *(f"{short(r['us_per_sample'])} ({r['us_per_sample'] / r['floor_us']:.2g})"
+                           for r in (found["mlp:widths=8x32x64x32", b.format(size)] for b in batches))]
+         for size in (8, 32, 128)],
+    )
+
+
 REGRESSION = ["scales-one", "noisy", "means", "drift", "correlated", "collinear", "wide", "sparse-numbers"]
 CLASSES = ["classes", "classes-means", "classes-drift", "classes-sharp", "sparse", "sparse-skewed"]
 
@@ -253,6 +286,7 @@ TABLES = {
     "raw-streams": raw_streams,
     "table-defaults": table_defaults,
     "stream-defaults": stream_defaults,
+    "steps": steps,
 }
 
 

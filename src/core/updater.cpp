@@ -14,7 +14,7 @@ namespace ignd {
 namespace {
 
 // The sizes of a row and of a dense layer from which rows are better left waiting than stepped along: in short rows and
-// in small layers, finding out what a row has missed costs more than the steps (docs/performance.md).
+// in small layers, finding out what a row has missed costs more than the steps (docs/log/performance.md).
 constexpr std::size_t waiting_width = 128;
 constexpr std::size_t waiting_weights = 100'000;
 
