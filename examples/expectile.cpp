@@ -1,6 +1,6 @@
 // A loss that weighs one side more: the 0.9-expectile, which costs nine times as much below the targets as above them.
-// The weight belongs into l_f. In l_ff it would cancel, since Gauss-Newton steps divide by l_ff: there stands the larger
-// of the two weights, whichever side the output is on.
+// The weight belongs into l_f. In l_ff it would cancel, since Gauss-Newton steps divide by l_ff: there stands the
+// larger of the two weights, whichever side the output is on.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
