@@ -107,7 +107,7 @@ TEST(ClassColumns, OfTwoClassesAreThePredictionAndAProbability) {
   EXPECT_EQ(columns.header(), ",prediction,probability");
   std::string line = "1";
   for (const double output : {0.0, -2.0}) columns.append(line, {&output, 1});
-  EXPECT_EQ(line, "1,yes,0.5,\"no, never\",0.119202922");
+  EXPECT_EQ(line, "1,yes,0.5,\"no, never\",0.11920292202211755");
 }
 
 TEST(ClassColumns, OfMoreClassesHaveOneForEach) {
@@ -115,10 +115,10 @@ TEST(ClassColumns, OfMoreClassesHaveOneForEach) {
   EXPECT_EQ(columns.header(), ",prediction,probability_a,\"probability_b, \"\"c\"\"\",probability_d");
   std::string line;
   columns.append(line, std::vector<double>{0, 0, 0});
-  EXPECT_EQ(line, ",a,0.333333333,0.333333333,0.333333333");
+  EXPECT_EQ(line, ",a,0.3333333333333333,0.3333333333333333,0.3333333333333333");
   line.clear();
   columns.append(line, std::vector<double>{-1000, 1000, 999});
-  EXPECT_EQ(line, ",\"b, \"\"c\"\"\",0,0.731058579,0.268941421");
+  EXPECT_EQ(line, ",\"b, \"\"c\"\"\",0,0.7310585786300049,0.2689414213699951");
 }
 
 TEST(ClassColumns, PredictTheMostProbableClass) {

@@ -253,10 +253,13 @@ TEST_F(CompareTool, TheCommandOfTheReportNamesTheFolder) {
 
 TEST_F(CompareTool, NamesTheSeedWhoseSplitCannotBeUsed) {
   std::ofstream file(path("t.csv"));
-  file << "a,y\n";
-  for (int row = 0; row < 100; ++row) file << fmt::format("{},{}\n", row % 7, row == 40 ? "yes" : "no");
+  file << "a,group,y\n";
+  for (int row = 0; row < 100; ++row) file << fmt::format("{},{},{}\n", row % 7, row, row == 41 ? "yes" : "no");
   file.close();
-  const Words asked = changed(command("r", "y"), {"--seeds", "20", "--optimizers", "sgd", "--lrs", "0.1"});
+  const Words by_class = changed(command("by-class", "y"), {"--seeds", "20", "--optimizers", "sgd", "--lrs", "0.1"});
+  EXPECT_EQ(run_tool(by_class).exit_code, 0) << "of every class there is a training row";
+  const Words asked = changed(command("r", "y"), {"--seeds", "20", "--optimizers", "sgd", "--lrs", "0.1"}) +
+                      Words{"--split-by", "group"};
   const Outcome outcome = run_tool(asked);
   const std::string start = "the split of seed ";
   expect_refusal(asked, 1, start);
@@ -314,7 +317,7 @@ TEST_F(CompareTool, RefusesBadInput) {
   };
   refuse_data(path("none.csv"), 1, "there is no file");
   refuse_data("-", 2, "the standard input");
-  refuse_data(path(""), 1, "no plain file");
+  refuse_data(path(""), 1, "is a folder with the table");
   refuse_data(path("two.csv"), 2, "too few");
   refuse_data(path("texts.csv"), 1, "4 different texts in 4 rows, each its own");
   expect_refusal({"compare"}, 2, "name the file");

@@ -248,7 +248,7 @@ TEST(CsvExamples, WithoutATargetTheyAreNotGuessed) {
   const ScratchFolder folder;
   const std::string path = (folder / "data.csv").string();
   std::ofstream(path) << "x,y\n1,2\n";
-  EXPECT_THROW(ExampleReader(path, {}), FileError);
+  EXPECT_THROW(ExampleReader(path, {}), InvalidArgument);
   EXPECT_THROW(ExampleReader(path, ExampleFormat::csv), InvalidArgument);
 }
 

@@ -341,7 +341,9 @@ TEST_P(EveryFormat, GarbageGivesExamplesOrOneLineAboutIt) {
     const Outcome stopped = read_text(text, GetParam(), {.block_size = 64});
     EXPECT_EQ(printable(stopped.error, stopped.error.size()), stopped.error);
     const Outcome skipping = read_text(text, GetParam(), {.bad_rows = BadRows::skip});
-    EXPECT_EQ(stopped.error.empty(), skipping.skipped == 0);
+    // What looks like a file of another kind is refused as a whole.
+    if (stopped.error.find("file") != std::string::npos && stopped.error == skipping.error) continue;
+    EXPECT_EQ(stopped.error.empty(), skipping.skipped == 0) << stopped.error;
     EXPECT_TRUE(std::equal(stopped.examples.begin(), stopped.examples.end(), skipping.examples.begin()));
     for (const auto& example : skipping.examples) {
       EXPECT_TRUE(GetParam() == vw || std::isfinite(example.target));
@@ -549,7 +551,7 @@ TEST(ExampleReader, GuessesTheFormatAndLosesNothing) {
     }
   }
   EXPECT_EQ(read_text("", {}), Outcome{});
-  EXPECT_THROW(read_text("a,b\n1,2\n", {}), FileError);
+  EXPECT_THROW(read_text("a,b\n1,2\n", {}), InvalidArgument);
 }
 
 TEST(ExampleReader, NamesTheFile) {

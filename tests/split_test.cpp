@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -122,6 +123,81 @@ TEST(Random, AsManyRowsAsPartsGiveOneEach) {
   }
   EXPECT_EQ(split_randomly(2, {0, 0.999}, 1).train.size(), 1U);
   EXPECT_EQ(split_randomly(2, {0.001, 0}, 1).validation.size(), 1U);
+}
+
+// Of each class, how many rows there are in a part.
+std::map<std::uint64_t, double> count_classes(const std::vector<std::uint64_t>& classes, const Rows& part) {
+  std::map<std::uint64_t, double> counts;
+  for (const std::uint64_t name : classes) counts[name] = 0;
+  for (const std::uint32_t row : part) ++counts[classes[row]];
+  return counts;
+}
+
+TEST(Classes, HaveTheirShareInEveryPartAndATrainingRow) {
+  Stream stream(6, "split test");
+  for (int trial = 0; trial < 1000; ++trial) {
+    const std::uint64_t kinds = 1 + stream.below(30);
+    Rows order;
+    for (std::uint32_t k = 0; k < kinds; ++k) {
+      const std::uint64_t rows = stream.below(3) == 0 ? 1 : 1 + stream.below(200);
+      order.insert(order.end(), rows, k);
+    }
+    stream.shuffle(order);
+    std::vector<std::uint64_t> classes;
+    for (const std::uint32_t k : order) classes.push_back(k * 0x9e3779b97f4a7c15);
+    const auto fractions = random_fractions(stream);
+    Split split;
+    try {
+      split = split_by_class(classes, fractions, static_cast<std::uint64_t>(trial));
+    } catch (const InvalidArgument&) {
+      EXPECT_LT(classes.size(), kinds + parts_of(fractions) - 1);  // a row for each class, and for each other part
+      continue;
+    }
+    expect_whole(split, classes.size(), fractions);
+    Rows all(classes.size());
+    std::iota(all.begin(), all.end(), 0U);
+    auto rows = count_classes(classes, all);
+    auto train = count_classes(classes, split.train);
+    auto validation = count_classes(classes, split.validation);
+    auto test = count_classes(classes, split.test);
+    // Where a part has a single row, it may be one that was taken from the training rows.
+    const double slack = split.validation.size() == 1 || split.test.size() == 1 ? 1 : 0;
+    for (const auto& [name, count] : rows) {
+      EXPECT_GE(train[name], 1);
+      EXPECT_LE(std::abs(test[name] - count * fractions.test), 1);
+      EXPECT_LE(std::abs(validation[name] - count * fractions.validation), 1);
+      EXPECT_LE(std::abs(train[name] - count * (1 - fractions.validation - fractions.test)), 1 + slack);
+    }
+  }
+}
+
+TEST(Classes, LargeOnesGiveTheSizesOfARandomSplit) {
+  Stream stream(7, "split test");
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::uint64_t> classes(500 + stream.below(500));
+    for (auto& name : classes) name = stream.below(4);
+    const Split by_class = split_by_class(classes, {0.1, 0.2}, 1);
+    const Split randomly = split_randomly(classes.size(), {0.1, 0.2}, 1);
+    EXPECT_LE(distance(by_class.test.size(), randomly.test.size()), 1U);
+    EXPECT_LE(distance(by_class.validation.size(), randomly.validation.size()), 1U);
+  }
+}
+
+TEST(Classes, DependOnTheSeedAlone) {
+  std::vector<std::uint64_t> classes(300);
+  for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = i % 3;
+  EXPECT_EQ(split_by_class(classes, {0.1, 0.1}, 1).test, split_by_class(classes, {0.1, 0.1}, 1).test);
+  EXPECT_NE(split_by_class(classes, {0.1, 0.1}, 1).test, split_by_class(classes, {0.1, 0.1}, 2).test);
+}
+
+TEST(Classes, AreRefusedWhereTrainingNeedsEveryRow) {
+  const std::vector<std::uint64_t> each_its_own{1, 2, 3, 4};
+  EXPECT_EQ(message_of([&] {
+              split_by_class(each_its_own, {0.1, 0.1}, 1);
+            }),
+            "too few rows for the split: with a row of each of 4 classes to train on, none is left for validation or "
+            "test; give more data or ask for fewer parts");
+  EXPECT_EQ(split_by_class(each_its_own, {}, 1).train.size(), 4U);
 }
 
 std::vector<std::uint64_t> random_keys(Stream& stream, std::size_t rows) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -270,13 +271,14 @@ TEST_F(TableStudyTest, ScoresAreWhatIsLearned) {
 
 TEST_F(TableStudyTest, ASplitThatCannotBeUsedIsNamed) {
   std::ofstream file(path());
-  file << "a,label,y\n";
-  for (int i = 0; i < 100; ++i) file << fmt::format("{},{},1\n", i % 7, i == 40 ? "yes" : "no");
+  file << "a,group,label,y\n";
+  for (int i = 0; i < 100; ++i) file << fmt::format("{},{},{},1\n", i % 7, i, i == 40 ? "yes" : "no");
   file.close();
   const auto fault = [&](const std::string& target, bool balanced, std::uint64_t seed) -> std::string {
     TableStudy wanted = study();
     wanted.task.target = target;
     wanted.task.balanced = balanced;
+    wanted.task.split_by = "group";  // without groups, every class has a training row
     try {
       prepared_table(wanted, seed);
       return "";
@@ -284,10 +286,11 @@ TEST_F(TableStudyTest, ASplitThatCannotBeUsedIsNamed) {
       return refused.what();
     }
   };
-  const Table table = Table::read_csv(path(), {});
+  std::vector<std::uint64_t> groups(100);
+  std::iota(groups.begin(), groups.end(), std::uint64_t{0});
   std::size_t unlucky = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    const Split split = split_randomly(table.size(), {.validation = 0.1, .test = 0.1}, seed);
+    const Split split = split_by_group(groups, {.validation = 0.1, .test = 0.1}, seed);
     const bool usable = std::ranges::find(split.train, 40U) != split.train.end();
     unlucky += usable ? 0 : 1;
     for (const bool balanced : {false, true}) {

@@ -2,8 +2,10 @@
 
 #include "csv_writer.hpp"
 #include "ignd/error.hpp"
+#include "ignd/random.hpp"
 #include "scratch_folder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -26,6 +28,8 @@ namespace ignd {
 namespace {
 
 using Fields = std::vector<std::string>;
+
+const std::string remedy = "; --bad-rows skip passes over such rows";  // NOLINT(cert-err58-cpp)
 
 // Every way of reading that must not matter: one and two threads, blocks from smaller than a row to larger than a file.
 std::vector<TableOptions> ways() {
@@ -248,16 +252,76 @@ TEST(Table, RaggedRowsAreNamedByLine) {
   for (const int bad : {3, 4, 50, 99, 102}) {
     std::string broken = text;
     broken.replace(5 + 4 * static_cast<std::size_t>(bad - 3), 3, "123");
-    expect_fault(broken, fmt::format("the text, line {}: has 1 field instead of 2", bad));
+    expect_fault(broken, fmt::format("the text, line {}: has 1 field instead of 2", bad) + remedy);
   }
-  expect_fault(text + "1,2,3", "the text, line 103: has 3 fields instead of 2");
-  expect_fault("a,b\n\"x\ny\",1\n\"x\n\n\",1\n1,2,3\n", "the text, line 7: has 3 fields instead of 2");
+  expect_fault(text + "1,2,3", "the text, line 103: has 3 fields instead of 2" + remedy);
+  expect_fault("a,b\n\"x\ny\",1\n\"x\n\n\",1\n1,2,3\n", "the text, line 7: has 3 fields instead of 2" + remedy);
+}
+
+// Rows with a word among the numbers, rows of another number of fields, and ids in quotes and without.
+TEST(Table, BadRowsStayInTheirPlaceAndFieldsAreKept) {
+  Stream stream(4, "bad rows");
+  for (int trial = 0; trial < 60; ++trial) {
+    std::string text = "id,x,note,n\n";
+    std::vector<std::size_t> bad;
+    std::vector<Fields> kept;
+    std::string first;
+    const std::size_t rows = 1 + stream.below(60);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::string id = fmt::format("{}{}", stream.below(2) == 0 ? "a," : "b", row);
+      const std::string note = stream.below(2) == 0 ? "7" : "ok";
+      const bool quoted = id[1] == ',' || stream.below(3) == 0;
+      const std::uint64_t kind = stream.below(8);
+      std::string fault;
+      kept.push_back({note, id});
+      if (kind == 0) {
+        text += stream.below(2) == 0 ? "1\n" : "1,2,3,4,5,6\n";
+        fault = fmt::format("has {} instead of 4", text.ends_with("6\n") ? "6 fields" : "1 field");
+        kept.back() = {"", ""};
+      } else {
+        text += fmt::format("{},{},{},{}\n", quoted ? "\"" + id + "\"" : id, kind == 1 ? "oops" : "3", note,
+                            kind == 2 ? "NA" : "4");
+        if (kind == 1) fault = "column 'x' is 'oops', not a number";
+      }
+      if (fault.empty()) continue;
+      if (bad.empty()) first = fmt::format("line {}: {}", row + 2, fault);
+      bad.push_back(row);
+    }
+    for (TableOptions way : ways()) {
+      way.dialect = {.delimiter = ',', .header = true};
+      way.formats = {{"x", {}}, {"n", {}}, {"elsewhere", {}}};
+      way.keep = {"note", "id"};
+      way.texts = {"id", "note"};
+      way.skip_bad_rows = true;
+      const Table table = Table::parse_csv(text, way);
+      ASSERT_EQ(table.size(), rows);
+      EXPECT_EQ(table.bad_rows(), bad);
+      EXPECT_EQ(table.first_fault(), first);
+      for (std::size_t row = 0; row < rows; ++row) {
+        EXPECT_EQ(table.kept(row), kept[row]);
+        EXPECT_EQ(table.is_bad(row), std::ranges::binary_search(bad, row));
+        EXPECT_EQ(cell(table, row, 1), table.is_bad(row) ? "" : "3");
+      }
+      EXPECT_EQ(table.columns()[1].kind, ColumnKind::number);
+      way.skip_bad_rows = false;
+      try {
+        Table::parse_csv(text, way);
+        EXPECT_TRUE(bad.empty());
+      } catch (const FileError& fault) {
+        ASSERT_FALSE(bad.empty());
+        const std::string row = first.ends_with("number") ? fmt::format(" (row {})", bad[0] + 1) : "";
+        const std::size_t colon = first.find(':');
+        EXPECT_EQ(std::string(fault.what()),
+                  "the text, " + first.substr(0, colon) + row + first.substr(colon) + remedy);
+      }
+    }
+  }
 }
 
 TEST(Table, TheFirstOfSeveralFaultsIsReported) {
   std::string text = "a,b\n";
   for (int r = 0; r < 100; ++r) text += r == 20 || r == 80 ? "1\n" : "1,2\n";
-  expect_fault(text, "the text, line 22: has 1 field instead of 2");
+  expect_fault(text, "the text, line 22: has 1 field instead of 2" + remedy);
 }
 
 TEST(Table, QuotesThatStayOpenAreRefused) {
@@ -559,14 +623,18 @@ TEST(Table, TheRestOfTheFileShowsTheDecimalMark) {
   EXPECT_EQ(table.columns()[0].doubt, "its numbers have a decimal point, which --decimal excludes");
 }
 
-TEST(Table, CellsThatDoNotFitAGivenFormatAreMissingAndCounted) {
+TEST(Table, CellsThatDoNotFitAGivenFormatMakeTheirRowsBad) {
   const std::map<std::string, CellFormat> formats{{"d", CellFormat::parse("date:order=day-first")}};
+  const std::string text = "d,y\n02/01/1970,1\nsoon,2\n,3\n12/31/1970,4\n";
   for (TableOptions way : ways()) {
     way.formats = formats;
-    const Table table = Table::parse_csv("d,y\n02/01/1970,1\nsoon,2\n,3\n12/31/1970,4\n", way);
+    way.skip_bad_rows = true;
+    const Table table = Table::parse_csv(text, way);
     EXPECT_EQ(cells(table), (std::vector<Fields>{{"86400", "1"}, {"", "2"}, {"", "3"}, {"", "4"}}));
-    EXPECT_EQ(table.columns()[0].unfit, 2U);
-    EXPECT_EQ(table.columns()[0].unfit_cell, "soon");
+    EXPECT_EQ(table.bad_rows(), (std::vector<std::size_t>{1, 3}));
+    EXPECT_EQ(table.first_fault(), "line 3: column 'd' is 'soon', not a date, day first");
+    way.skip_bad_rows = false;
+    EXPECT_THROW(Table::parse_csv(text, way), FileError);
   }
 }
 

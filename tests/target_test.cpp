@@ -30,7 +30,17 @@ Target fit(const std::vector<std::string>& values, const std::string& loss = "",
   const Table table = column_of(values);
   std::vector<std::uint32_t> rows(training_rows == 0 ? table.size() : training_rows);
   std::iota(rows.begin(), rows.end(), 0U);
-  return fit_target(table, 1, rows, loss);
+  std::vector<std::uint32_t> all(table.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return fit_target(table, 1, all, rows, loss);
+}
+
+// Throws BadSample where a row holds something that is no such target.
+void check_target(const Table& table, std::size_t column, const Target& target) {
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string fault = unknown_target(table, column, row, target);
+    if (!fault.empty()) throw BadSample(fmt::format("row {}: {}", row + 1, fault));
+  }
 }
 
 template <class Fault>

@@ -394,11 +394,12 @@ TEST_F(TrainTool, PredictsFromCellsAsTheyWereInTraining) {
   const std::string other = write("comma.csv", formatted_table(true));
   EXPECT_EQ(run_tool({"predict", model_, other, "--decimal", "comma"}).out, expected);
   const std::string odd = write("odd.csv", "day;cost;share\n2013-05-01;$5.00;7 %\nsoon;$5.00;7 %\nlater;;\n");
-  const Outcome outcome = run_tool({"predict", model_, odd});
+  expect_refusal({"predict", model_, odd}, 1, "line 3 (row 2): column 'day' is 'soon', not a date");
+  const Outcome outcome = run_tool({"predict", model_, odd, "--bad-rows", "skip"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 4);
   EXPECT_EQ(outcome.err,
-            "ignd: column 'day': 2 cells are not a date as in training and count as missing, such as 'soon'\n");
+            "ignd: 2 of 3 rows have no prediction; the first is line 3: column 'day' is 'soon', not a date\n");
   EXPECT_EQ(run_tool({"evaluate", model_, file}).exit_code, 0);
 }
 
@@ -534,14 +535,15 @@ TEST_F(TrainTool, ReadsTheStandardInput) {
 // A fresh process finds on the test rows what training reported.
 TEST_F(TrainTool, ReportsWhatAnEvaluationFinds) {
   const Words lines = data_lines();
-  const Split split = split_randomly(lines.size() - 1, {0.1, 0.1}, 1);
+  const Split random = split_randomly(lines.size() - 1, {0.1, 0.1}, 1);
+  std::vector<std::uint64_t> classes;
+  for (std::size_t i = 1; i < lines.size(); ++i) classes.push_back(contains(lines[i], "yes") ? 1 : 0);
+  const Split by_class = split_by_class(classes, {0.1, 0.1}, 1);
   const auto write_rows = [&](const char* name, const std::vector<std::uint32_t>& rows) {
     Words part{lines[0]};
     for (const std::uint32_t row : rows) part.push_back(lines[row + 1]);
     return write(name, joined(part));
   };
-  const std::string test = write_rows("test.csv", split.test);
-  const std::string validation = write_rows("validation.csv", split.validation);
   const std::vector<Words> cases{{"y"},
                                  {"label"},
                                  {"y", "--weight", "w"},
@@ -556,6 +558,9 @@ TEST_F(TrainTool, ReportsWhatAnEvaluationFinds) {
       EXPECT_EQ(outcome.err, "");
       return events(outcome.out).back();
     };
+    const Split& split = options[0] == "label" ? by_class : random;
+    const std::string test = write_rows("test.csv", split.test);
+    const std::string validation = write_rows("validation.csv", split.validation);
     EXPECT_EQ(evaluated(test)["metrics"]["test"], trained["metrics"]["test"]) << ::testing::PrintToString(options);
     EXPECT_EQ(evaluated(validation)["metrics"]["test"], trained["metrics"]["validation"]);
   }
@@ -584,6 +589,174 @@ TEST_F(TrainTool, PredictsInDocumentedColumns) {
   }
 }
 
+// Rows whose target is missing, infinite, no number or refused by the loss, and a row of too few fields.
+TEST_F(TrainTool, LeavesOutBadRowsAndCountsThem) {
+  Words lines = data_lines(120);
+  const auto set_target = [&](std::size_t row, const std::string& value) {
+    Words fields;
+    std::istringstream line(lines[row]);
+    for (std::string field; std::getline(line, field, ',');) fields.push_back(field);
+    fields[4] = value;
+    lines[row] = fields[0];
+    for (std::size_t i = 1; i < fields.size(); ++i) lines[row] += "," + fields[i];
+  };
+  set_target(7, "");
+  set_target(9, "inf");
+  const std::string two = write("two.csv", joined(lines));
+  const auto command = [&](const std::string& file, const Words& more = {}) {
+    return Words{"train", file, "--target", "y", "--save", model_} + quick + more;
+  };
+  const Words skip{"--bad-rows", "skip"};
+  expect_refusal(command(two), 1,
+                 "row 7: the target 'y' is missing or not a number; --bad-rows skip leaves out such rows (2 of 120)");
+  const Outcome skipped = run_tool(command(two, skip));
+  EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
+  EXPECT_EQ(
+      skipped.err,
+      "ignd: warning: 2 of 120 rows are left out; the first is row 7: the target 'y' is missing or not a number\n");
+  EXPECT_TRUE(contains(skipped.out, "120 rows: 94 to train on, 12 to validate, 12 to test")) << skipped.out;
+
+  set_target(20, "many");
+  lines[30] = "1,2";
+  const std::string four = write("four.csv", joined(lines));
+  expect_refusal(command(four), 1, "line 31: has 2 fields instead of 8; --bad-rows skip passes over such rows");
+  const Outcome rest = run_tool(command(four, skip + Words{"--json"}));
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(events(rest.out).front()["left_out"], 4);
+  EXPECT_EQ(events(rest.out).front()["task"], "regression");
+  EXPECT_EQ(events(rest.out).back()["left_out"], 4);
+  const std::vector<json> numbers = events(run_tool(command(four, skip + Words{"--json", "--loss", "squared"})).out);
+  EXPECT_EQ(numbers.front()["left_out"], 4);
+
+  const std::string counts = write("counts.csv", "x,n\n1,3\n2,-1\n3,4\n4,0\n5,2\n6,7\n7,1\n8,2\n9,5\n1,1\n2,2\n3,6\n");
+  const Words poisson{"train", counts, "--target", "n", "--loss", "poisson", "--save", model_, "--epochs", "1"};
+  expect_refusal(poisson, 1, "such rows (1 of 12)");
+  EXPECT_EQ(events(run_tool(poisson + skip + Words{"--json"}).out).front()["left_out"], 1);
+  const std::string weights = write("weights.csv", "x,w,y\n1,1,2\n2,-1,3\n3,,4\n4,1,5\n5,1,6\n6,1,7\n7,2,8.5\n");
+  const Words weighted{"train", weights, "--target", "y", "--weight", "w", "--save", model_, "--epochs", "1"};
+  expect_refusal(weighted, 1, "row 2: the weight 'w' is -1, but must be between 0 and 1000000");
+  EXPECT_EQ(events(run_tool(weighted + skip + Words{"--json"}).out).front()["left_out"], 2);
+  expect_refusal({"train", write("none.csv", "x,y\n1,\n2,NA\n"), "--target", "y", "--bad-rows", "skip"}, 1,
+                 "no row can be used; row 1: the target 'y' is missing");
+}
+
+TEST_F(TrainTool, SplitsByClassAndSaysWhatCannotBeMeasured) {
+  std::string rows = "x,when,kind\n";
+  for (int i = 0; i < 100; ++i)
+    rows += fmt::format("{},{},{}\n", 0.1 * i, i, i == 60 ? "rare" : i % 2 == 0 ? "a" : "b");
+  const std::string file = write("kinds.csv", rows);
+  for (const char* seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const Words command = Words{"train", file, "--target", "kind", "--save", model_, "--seed", seed} + quick;
+    const Outcome outcome = run_tool(command + Words{"--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << seed << outcome.err;
+    const json data = events(outcome.out).front();
+    EXPECT_EQ(data["unmeasured"]["validation"], json({"rare"}));
+    EXPECT_EQ(data["unmeasured"]["test"], json({"rare"}));
+    EXPECT_TRUE(contains(outcome.err, "no test row has the class 'rare': nothing can be measured of it there"))
+        << outcome.err;
+  }
+  std::string later = "x,when,kind\n";
+  for (int i = 0; i < 100; ++i) later += fmt::format("{},{},{}\n", 0.1 * i, i, i > 95 ? "new" : i % 2 == 0 ? "a" : "b");
+  expect_refusal({"train", write("later.csv", later), "--target", "kind", "--split-time", "when"}, 1,
+                 "row 97: the target 'kind' is 'new', which no training row has; leave out such rows, split in another "
+                 "way, or ask for a smaller --validation and --test");
+}
+
+// Before classes were split evenly, a run had other training rows: it cannot be gone on with.
+TEST_F(TrainTool, RefusesToResumeARunOfAnotherSplit) {
+  const Words command = train("label");
+  ASSERT_EQ(run_tool(command).exit_code, 0);
+  Checkpoint old = Checkpoint::read(model_);
+  EXPECT_EQ(old.text("run.option.split"), "by class");
+  old.set("run.option.split", std::string());
+  old.write(model_);
+  expect_refusal(command + Words{"--resume", model_, "--quiet"}, 1, "its split is '', not 'by class'");
+}
+
+TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
+  const std::string numbers = write("numbers.csv", "id,a,b,y\nx1,1,2,3\nx2,2,3,5\n\"x,3\",3,1,4\nx4,4,,9\nx5,5,2,1\n");
+  const Words command{"train", numbers, "--target", "y", "--save", model_, "--epochs", "1", "--validation", "0"};
+  ASSERT_EQ(run_tool(command + Words{"--test", "0", "--lr", "0.1"}).exit_code, 0);
+  const std::string bad = write("bad.csv", "id,a,b,y\nx1,1,2,3\n\nx2,2,oops,5\n\"x,3\",3,1,x\nx4,4\nx5,5,2,inf\n");
+  expect_refusal({"predict", model_, bad}, 1,
+                 "bad.csv', line 4 (row 2): column 'b' is 'oops', not a number; --bad-rows skip passes over such rows");
+  const Words skip{"--bad-rows", "skip"};
+  const Outcome predicted = run_tool(Words{"predict", model_, bad, "--keep", "id,y"} + skip);
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_EQ(predicted.err,
+            "ignd: 2 of 5 rows have no prediction; the first is line 4: column 'b' is 'oops', not a number\n");
+  std::istringstream out(predicted.out);
+  Words lines;
+  for (std::string line; std::getline(out, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_EQ(lines[0], "row,id,y,prediction");
+  EXPECT_TRUE(lines[1].starts_with("1,x1,3,") && lines[1].size() > 8) << lines[1];
+  EXPECT_EQ(lines[2], "2,x2,5,");
+  EXPECT_TRUE(lines[3].starts_with("3,\"x,3\",x,") && lines[3].size() > 12) << lines[3];
+  EXPECT_EQ(lines[4], "4,,,");
+  EXPECT_TRUE(lines[5].starts_with("5,x5,inf,")) << lines[5];
+  // The predictions themselves are those of a file without the bad rows.
+  const std::string good = write("good.csv", "id,a,b,y\nx1,1,2,3\n\"x,3\",3,1,4\nx5,5,2,1\n");
+  const std::string alone = run_tool({"predict", model_, good}).out;
+  EXPECT_TRUE(contains(alone, "\n2," + lines[3].substr(10) + "\n")) << alone;
+
+  expect_refusal({"evaluate", model_, bad}, 1, "line 4 (row 2): column 'b' is 'oops', not a number");
+  const Outcome measured = run_tool(Words{"evaluate", model_, bad, "--json"} + skip);
+  EXPECT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_EQ(events(measured.out).front()["rows"], 1);
+  EXPECT_EQ(events(measured.out).front()["left_out"], 4);
+  expect_refusal({"predict", model_, numbers, "--keep", "ids"}, 2, "there is no column 'ids', did you mean 'id'?");
+
+  ASSERT_EQ(run_tool({"train", "--stream", numbers, "--target", "y", "--save", model_}).exit_code, 0);
+  EXPECT_TRUE(contains(run_tool({"predict", model_, bad}).err, "line 6: has 2 fields instead of 4"));
+  const Outcome streamed = run_tool(Words{"predict", model_, bad, "--keep", "y,id"} + skip);
+  EXPECT_EQ(streamed.err, "ignd: 1 of 5 rows has no prediction; line 6 cannot be read\n");
+  EXPECT_TRUE(streamed.out.starts_with("row,y,id,prediction\n1,3,x1,")) << streamed.out;
+  EXPECT_TRUE(contains(streamed.out, "\n3,x,\"x,3\",") && contains(streamed.out, "\n4,,,\n5,inf,x5,")) << streamed.out;
+  EXPECT_EQ(events(run_tool(Words{"evaluate", model_, bad, "--json"} + skip).out).front()["left_out"], 3);
+}
+
+// Nine digits of 1e12 would be multiples of 10,000: the same for every row.
+TEST_F(TrainTool, PrintsPredictionsThatReadBackEqual) {
+  std::string rows = "x,y,bit\n";
+  for (int i = 0; i < 200; ++i) rows += fmt::format("{},{},{}\n", i, 1'000'000'000'000 + 10 * i, i > 120 ? 1 : 0);
+  const std::string file = write("large.csv", rows);
+  const auto fields_of = [&](const std::string& out) {
+    std::vector<Words> fields;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) {
+      fields.emplace_back();
+      std::istringstream row(line);
+      for (std::string field; std::getline(row, field, ',');) fields.back().push_back(field);
+    }
+    return fields;
+  };
+  const Words linear{"--model", "linear", "--optimizer", "ignd", "--lr", "0.1", "--epochs", "20"};
+  ASSERT_EQ(run_tool(Words{"train", file, "--target", "y", "--save", model_} + linear).exit_code, 0);
+  const auto numbers = fields_of(run_tool({"predict", model_, file}).out);
+  ASSERT_EQ(numbers.size(), 201U);
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    const double predicted = std::stod(numbers[i][1]);
+    EXPECT_EQ(fmt::format("{}", predicted), numbers[i][1]);
+    // A tenth of the targets' range; the least squares fit is exact.
+    EXPECT_NEAR(predicted, 1e12 + 10.0 * static_cast<double>(i - 1), 200);
+  }
+  ASSERT_EQ(run_tool(Words{"train", file, "--target", "bit", "--save", model_} + linear).exit_code, 0);
+  const auto classes = fields_of(run_tool({"predict", model_, file}).out);
+  ASSERT_EQ(run_tool({"train", "--stream", file, "--target", "y", "--save", model_}).exit_code, 0);
+  const auto streamed = fields_of(run_tool({"predict", model_, file}).out);
+  for (const auto* table : {&classes, &streamed}) {
+    ASSERT_EQ(table->size(), 201U);
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < table->size(); ++i) {
+      const std::string& text = (*table)[i].back();
+      EXPECT_EQ(fmt::format("{}", std::stod(text)), text);
+      most = std::max(most, text.size());
+    }
+    EXPECT_GT(most, 11U) << "more digits than nine";
+  }
+}
+
 TEST_F(TrainTool, PredictsWhatItHasNotSeen) {
   Words lines{"a,b,city,y"};
   for (int i = 0; i < 60; ++i)
@@ -599,7 +772,7 @@ TEST_F(TrainTool, PredictsWhatItHasNotSeen) {
   EXPECT_TRUE(contains(outcome.err, "1 values were texts that training did not have")) << outcome.err;
 
   expect_refusal({"predict", model_, write("narrow.csv", "city,b\nUlm,1\n")}, 1, "the column 'a' is missing");
-  expect_refusal({"predict", model_, write("texts.csv", "city,a,b\nUlm,1,x\n")}, 1, "'b' holds texts");
+  expect_refusal({"predict", model_, write("texts.csv", "city,a,b\nUlm,1,x\n")}, 1, "column 'b' is 'x', not a number");
   expect_refusal({"evaluate", model_, other}, 1, "there is no column 'y'");
 }
 

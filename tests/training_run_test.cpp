@@ -291,17 +291,18 @@ TEST(TrainingRun, TakesWeightsForRepetitions) {
 
 TEST(TrainingRun, LearnsNothingFromWeightZero) {
   const auto table_with = [](double target_of_ignored) {
-    std::string csv = "x,y,w\n";
+    std::string csv = "x,y,w,row\n";
     for (int i = 0; i < 100; ++i) {
       const bool ignored = i % 5 == 0;
-      csv += fmt::format("{},{},{}\n", i % 7, ignored ? target_of_ignored : i % 7 > 3 ? 1 : 0, ignored ? 0 : 1);
+      csv += fmt::format("{},{},{},{}\n", i % 7, ignored ? target_of_ignored : i % 7 > 3 ? 1 : 0, ignored ? 0 : 1, i);
     }
     return table_of(csv);
   };
   std::vector<std::vector<float>> weights;
   for (const double y : {0.0, 1.0}) {
     const Table table = table_with(y);
-    const TableTask task(table, {.target = "y", .weight = "w"});
+    // By groups of one row each: which class a row has would change a split by class.
+    const TableTask task(table, {.target = "y", .weight = "w", .split_by = "row"});
     TrainingRun run(task, run_options());
     finish(run);
     weights.push_back(weights_of(run));
@@ -427,7 +428,8 @@ TableTask colour_task() {
   std::vector<std::uint32_t> rows(colours().size());
   std::iota(rows.begin(), rows.end(), 0U);
   const std::vector<std::size_t> columns{0, 1};
-  return {colours(), Encoder::fit(colours(), columns, rows), fit_target(colours(), 2, rows, ""), softmax_loss, "w"};
+  return {colours(), Encoder::fit(colours(), columns, rows), fit_target(colours(), 2, rows, rows, ""), softmax_loss,
+          "w"};
 }
 
 void write_logits(const Input<float>& x, std::span<double> outputs) {

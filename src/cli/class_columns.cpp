@@ -1,5 +1,6 @@
 #include "cli/class_columns.hpp"
 
+#include "core/text.hpp"
 #include "report/escape.hpp"
 #include "train/softmax.hpp"
 
@@ -23,12 +24,12 @@ std::string ClassColumns::header() const {
 void ClassColumns::append(std::string& line, std::span<const double> outputs) {
   if (outputs.size() == 1) {
     const double logit = outputs[0];
-    line += fmt::format(",{},{:.9g}", fields_[logit >= 0 ? 1 : 0], 1 / (1 + std::exp(-logit)));
+    line += fmt::format(",{},{}", fields_[logit >= 0 ? 1 : 0], format_number(1 / (1 + std::exp(-logit))));
     return;
   }
   softmax_probabilities(outputs, probabilities_);
   line += "," + fields_[most_probable(outputs)];
-  for (const double probability : probabilities_) line += fmt::format(",{:.9g}", probability);
+  for (const double probability : probabilities_) line += "," + format_number(probability);
 }
 
 }  // namespace ignd::cli

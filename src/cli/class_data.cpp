@@ -74,7 +74,8 @@ std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts) {
 }
 
 void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what) {
-  refuse_options(options, {"--weight", "--split-by", "--split-time", "--class-weight", "--decimal", "--use-ids"},
+  refuse_options(options,
+                 {"--weight", "--split-by", "--split-time", "--class-weight", "--decimal", "--use-ids", "--bad-rows"},
                  fmt::format(" cannot be given for {}", what));
   if (!options.task.loss.empty() && make_vector_loss(options.task.loss)->link() != Link::logit) {
     throw InvalidArgument(

@@ -4,7 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+class ParseError;
+class Validator;
+}  // namespace CLI
 
 namespace ignd::cli {
 

@@ -109,6 +109,7 @@ OptimizerStudy checked_study(const CompareOptions& options) {
                        .rates = RateRange::parse(options.rates),
                        .seeds = options.seeds,
                        .note = {}};
+  study.table.task.skip_bad_rows = options.training.bad_rows == "skip";
   if (study.table.data.delimiter == "\t") study.table.data.delimiter = "tab";
   if (!options.training.schedule.empty()) study.table.run.schedule = options.training.schedule;
   if (!options.budget.empty()) parse_duration(options.budget);
@@ -154,7 +155,7 @@ std::string plan_text(const CompareOptions& options, OptimizerStudy study, const
   if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
   print_error("{}: {} rows; about {} with {} runs at a time\n", options.training.data.path,
               with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);
-  for (const std::string& note : {table->table().header_note(), table->target().choice}) {
+  for (const std::string& note : {left_out_text(*table), table->table().header_note(), table->target().choice}) {
     if (!note.empty()) print_error("{}: {}\n", options.training.data.path, note);
   }
   for (const ColumnCode& code : table->encoder().columns()) {

@@ -96,6 +96,14 @@ void add_table_options(CLI::App* command, TrainOptions& options, const char* mea
       ->check(is_share())
       ->capture_default_str()
       ->group(data);
+  command
+      ->add_option(
+          "--bad-rows", options.bad_rows,
+          "Rows without a usable target or weight: stop at the first (a stream saves the model so far), or skip "
+          "and count them")
+      ->check(is_one_of({"stop", "skip"}))
+      ->capture_default_str()
+      ->group(data);
   command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
   command->add_option("--split-time", options.task.split_time, "Column of times: train on the past, test on the future")
       ->group(data);
@@ -205,11 +213,6 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->transform(is_count(1, 31))
       ->capture_default_str()
       ->group(streams);
-  command
-      ->add_option("--bad-rows", options.bad_rows, "stop: at the first one, with the model so far saved; skip: count")
-      ->check(is_one_of({"stop", "skip"}))
-      ->capture_default_str()
-      ->group(streams);
   command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
       ->group(streams);
   command->add_option("--threads", options.threads, "Threads that parse; what is learned does not depend on it")
@@ -275,14 +278,24 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     command->add_option("model", options.model, "Model file")->required();
     return command;
   };
+  const auto add_bad_rows = [&](CLI::App* command, const char* what) {
+    command->add_option("--bad-rows", options.bad_rows, what)
+        ->check(is_one_of({"stop", "skip"}))
+        ->capture_default_str();
+  };
   CLI::App* predicting = add_command("predict", "Predict rows, images or texts with a trained model");
   add_data_options(predicting, options.data, "Options")->required();
   predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
+  predicting->add_option("--keep", options.keep, "Columns to pass on to the predictions, with commas between them")
+      ->delimiter(',');
+  add_bad_rows(predicting, "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
   predicting->final_callback([&] { code = predict(options); });
 
   CLI::App* evaluating = add_command("evaluate", "Measure a trained model on data that have the target");
   add_data_options(evaluating, options.data, "Options")->required();
   evaluating->add_option("--weight", options.weight, "Column of importance weights");
+  add_bad_rows(evaluating,
+               "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&] { code = evaluate(options); });
 

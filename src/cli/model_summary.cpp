@@ -17,7 +17,7 @@ std::string batch_in(const Checkpoint& checkpoint) {
 }  // namespace
 
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
-                      const std::string& samples) {
+                      const std::string& samples, std::uint64_t left_out) {
   if (!quality.is_measured()) throw Error("the model's predictions are not all finite numbers");
   if (!options.json) {
     print_table({fmt::format("{} {}", with_commas(count), samples)}, {{"model", {quality}}});
@@ -26,6 +26,7 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
   }
   JsonLine line("result");
   line.set(samples, count).set("loss", model.loss);
+  if (left_out > 0) line.set("left_out", left_out);
   set_metrics(line, "metrics.test", quality);
   set_confusion(line, quality, model.target.classes);
   line.print();
@@ -63,6 +64,8 @@ void refuse_table_options(const UseOptions& options, const std::string& samples)
   if (!options.data.header.empty()) found.emplace_back("--header");
   if (!options.data.decimal.empty()) found.emplace_back("--decimal");
   if (options.weight) found.emplace_back("--weight");
+  if (!options.keep.empty()) found.emplace_back("--keep");
+  if (options.skips_bad_rows()) found.emplace_back("--bad-rows");
   if (!found.empty()) throw InvalidArgument(fmt::format("{} cannot be given for {}", join(found, ", "), samples));
 }
 

@@ -29,7 +29,7 @@ Kind load_model(const std::string& path, const Checkpoint& checkpoint) {
 
 // How good a model is on so many samples, which are called "rows", say. Throws Error where it predicts no numbers.
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
-                      const std::string& samples);
+                      const std::string& samples, std::uint64_t left_out = 0);
 
 // What is in a model file, but for how it reads its data.
 void print_summary(const TrainedModel& model, const Checkpoint& checkpoint);

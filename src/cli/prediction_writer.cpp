@@ -58,14 +58,31 @@ PredictionWriter::~PredictionWriter() {
   if (file_ != stdout) std::fclose(file_);
 }
 
-void PredictionWriter::add(std::uint64_t row, double prediction) {
-  if (std::exchange(needs_header_, false)) write("row,prediction\n");
-  write(fmt::format("{},{:.9g}\n", row, prediction));
+void PredictionWriter::begin(std::uint64_t row, const char* columns, Kept kept) {
+  std::string text;
+  if (std::exchange(needs_header_, false)) {
+    text = "row";
+    for (const std::string& column : kept_columns_) text += "," + csv_bytes(column);
+    text += fmt::format(",{}\n", columns);
+  }
+  text += std::to_string(row);
+  for (std::size_t i = 0; i < kept_columns_.size(); ++i) text += "," + (i < kept.size() ? csv_bytes(kept[i]) : "");
+  write(text);
 }
 
-void PredictionWriter::add(std::uint64_t row, const std::string& label, double probability) {
-  if (std::exchange(needs_header_, false)) write("row,prediction,probability\n");
-  write(fmt::format("{},{},{:.9g}\n", row, csv_bytes(label), probability));
+void PredictionWriter::add(std::uint64_t row, double prediction, Kept kept) {
+  begin(row, "prediction", kept);
+  write(fmt::format(",{}\n", format_number(prediction)));
+}
+
+void PredictionWriter::add(std::uint64_t row, const std::string& label, double probability, Kept kept) {
+  begin(row, "prediction,probability", kept);
+  write(fmt::format(",{},{}\n", csv_bytes(label), format_number(probability)));
+}
+
+void PredictionWriter::add_nothing(std::uint64_t row, bool classes) {
+  begin(row, classes ? "prediction,probability" : "prediction", {});
+  write(classes ? ",,\n" : ",\n");
 }
 
 void PredictionWriter::write(std::string_view text) {

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ignd::cli {
 
@@ -30,8 +33,14 @@ class PredictionWriter {
   PredictionWriter(PredictionWriter&&) = delete;
   PredictionWriter& operator=(PredictionWriter&&) = delete;
 
-  void add(std::uint64_t row, double prediction);
-  void add(std::uint64_t row, const std::string& label, double probability);
+  // Columns behind the row that are passed on from the data.
+  void set_kept(std::vector<std::string> columns) { kept_columns_ = std::move(columns); }
+
+  // With the fields of these columns.
+  using Kept = std::span<const std::string>;
+  void add(std::uint64_t row, double prediction, Kept kept = {});
+  void add(std::uint64_t row, const std::string& label, double probability, Kept kept = {});
+  void add_nothing(std::uint64_t row, bool classes);  // for a row that cannot be predicted
 
   // Throws FileError if a file could not be written. The standard output is main.cpp's to look after.
   void flush();
@@ -43,10 +52,12 @@ class PredictionWriter {
  private:
   void write(std::string_view text);
   void note(std::string_view text);
+  void begin(std::uint64_t row, const char* columns, Kept kept);
 
   std::string path_;
   std::FILE* file_;
   bool needs_header_ = true;
+  std::vector<std::string> kept_columns_;
   int error_ = 0;  // of the first write that failed
   WrittenPredictions written_;
   std::uint64_t bytes_cut_ = 0;

@@ -87,6 +87,13 @@ std::string with_commas(std::uint64_t count) {
   return digits;
 }
 
+std::string left_out_text(const TableTask& task) {
+  const auto& [count, first] = task.bad_rows();
+  if (count == 0) return "";
+  return fmt::format("{} of {} rows {} left out; {}{}", with_commas(count), with_commas(task.table().size()),
+                     count == 1 ? "is" : "are", count == 1 ? "" : "the first is ", first);
+}
+
 std::string describe(const Target& target) {
   if (target.is_multiclass()) {
     return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));

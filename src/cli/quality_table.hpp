@@ -21,6 +21,9 @@ std::string describe(const ColumnCode& code);
 // The columns that give no feature, and why; those that are not plain numbers or texts, and what they are.
 void set_columns(JsonLine& line, const std::vector<ColumnCode>& columns);
 
+// "3 of 400 rows are left out: row 7: the target 'y' is missing"; empty: none is.
+std::string left_out_text(const TableTask& task);
+
 // A table of measures, a row for each predictor.
 struct Judged {
   std::string name;

@@ -171,7 +171,8 @@ int train(TrainOptions given) {
   std::signal(SIGPIPE, SIG_IGN);
   works_without_reader = true;
   if (given.stream) return train_stream(stream_options(given));
-  refuse_options(given, {"--bits", "--bad-rows", "--predictions", "--threads"}, " can only be given with --stream");
+  refuse_options(given, {"--bits", "--predictions", "--threads"}, " can only be given with --stream");
+  given.task.skip_bad_rows = given.bad_rows == "skip";
   const DataKind& kind = kind_of(given);
   const TrainOptions options = checked(std::move(given), kind);
   ModelFile file({options.save, options.resume}, options.data);

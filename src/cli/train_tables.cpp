@@ -5,31 +5,30 @@
 #include "core/text.hpp"
 #include "data/cell_format.hpp"
 #include "ignd/error.hpp"
+#include "sweep/prepared_tables.hpp"
 #include "train/table_model.hpp"
 #include "train/table_task.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
-Table read_table(const TrainOptions& options) {
-  DataFile data = options.data;
-  data.columns = options.task.columns();
-  return data.read();
-}
-
 class TableData final : public TrainingData {
  public:
-  explicit TableData(const TrainOptions& options) : table_(read_table(options)), task_(table_, options.task) {}
+  explicit TableData(const TrainOptions& options)
+      : table_(read_table(options.data, options.task)), task_(table_, options.task) {}
 
   const LearningTask& task() const override { return task_; }
   std::string samples() const override { return "rows"; }
   void print_warnings() const override;
   std::uint64_t size() const override { return table_.size(); }
+  std::uint64_t left_out() const override { return task_.bad_rows().count; }
   std::vector<std::string> details() const override;
   std::string inputs() const override { return fmt::format("{} features", task_.encoder().features()); }
   void describe(JsonLine& line) const override;
@@ -38,6 +37,14 @@ class TableData final : public TrainingData {
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
 
  private:
+  // Those that are not empty.
+  std::vector<std::pair<std::string, std::span<const std::uint32_t>>> measured_parts() const {
+    std::vector<std::pair<std::string, std::span<const std::uint32_t>>> parts;
+    if (!task_.split().validation.empty()) parts.emplace_back("validation", task_.split().validation);
+    if (!task_.split().test.empty()) parts.emplace_back("test", task_.split().test);
+    return parts;
+  }
+
   Table table_;
   TableTask task_;
 };
@@ -90,6 +97,13 @@ void TableData::print_warnings() const {
     print_error("ignd: warning: column {} is taken for texts because of {}; most of its values are numbers or dates\n",
                 in_quotes(column.name), in_quotes(stray));
   }
+  if (const std::string text = left_out_text(task_); !text.empty()) print_error("ignd: warning: {}\n", text);
+  for (const auto& [name, rows] : measured_parts()) {
+    const std::vector<std::string> missing = task_.classes_without(rows);
+    if (missing.empty()) continue;
+    print_error("ignd: warning: no {} row has the class{} {}: nothing can be measured of {} there\n", name,
+                missing.size() == 1 ? "" : "es", list_classes(missing), missing.size() == 1 ? "it" : "them");
+  }
 }
 
 // The first columns, and every other one that is not simply taken as it is.
@@ -114,6 +128,11 @@ std::vector<std::string> TableData::details() const {
 void TableData::describe(JsonLine& line) const {
   line.set("features", std::uint64_t{task_.encoder().features()});
   set_columns(line, task_.encoder().columns());
+  line.set("left_out", task_.bad_rows().count);
+  for (const auto& [name, rows] : measured_parts()) {
+    const std::vector<std::string> missing = task_.classes_without(rows);
+    if (!missing.empty()) line.set("unmeasured." + name, std::span<const std::string>(missing));
+  }
   if (table_.dialect().header) line.set("header", *table_.dialect().header);
   if (!table_.header_note().empty()) line.set("header_note", table_.header_note());
 }

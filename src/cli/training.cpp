@@ -352,6 +352,7 @@ class Training {
         .set("rate", options_.run.rate)
         .set("epochs", run.epoch())
         .set("kept_epoch", run.kept_epoch())
+        .set("left_out", data_.left_out())
         .set("seconds", seconds_)
         .set("samples_per_second", static_cast<double>(learned_) / seconds_);
     for (std::size_t part = 0; part < parts.size(); ++part) {

@@ -31,6 +31,7 @@ class TrainingData {
   // What the user should know before anything else, on the standard error.
   virtual void print_warnings() const = 0;
   virtual std::uint64_t size() const = 0;
+  virtual std::uint64_t left_out() const { return 0; }   // of these, samples that cannot be used
   virtual std::vector<std::string> details() const = 0;  // a line each
   virtual std::string inputs() const = 0;                // of the model: "9 features"
   virtual void describe(JsonLine& line) const = 0;       // what is not the same for all kinds of data

@@ -13,9 +13,12 @@
 #include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "report/escape.hpp"
 #include "train/model_outputs.hpp"
 #include "train/table_model.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -26,28 +29,27 @@
 namespace ignd::cli {
 namespace {
 
-// Columns that the model knows as texts are texts, even if here they hold nothing but numbers.
-Table read(const DataFile& data, const TableModel& model) {
-  std::vector<std::string> texts = model.encoder.text_columns();
-  std::map<std::string, CellFormat> formats = model.encoder.formats();
+// Columns that the model knows as texts are texts, even if here they hold nothing but numbers. What it knows as numbers
+// or dates must be such.
+Table read(const UseOptions& options, const TableModel& model, bool with_target) {
+  TableOptions rules;
+  rules.texts = model.encoder.text_columns();
+  rules.formats = model.encoder.formats();
+  rules.keep = options.keep;
+  rules.skip_bad_rows = options.skips_bad_rows();
+  DataFile data = options.data;
+  for (const ColumnCode& code : model.encoder.columns()) {
+    data.columns.push_back(code.name);
+    const bool used = code.form != ColumnCode::Form::dropped;
+    if (used && code.kind == ColumnKind::number) rules.formats.try_emplace(code.name);
+  }
   if (model.target.text) {
-    texts.push_back(model.target.name);
-  } else if (model.target.format.kind != CellFormat::Kind::plain) {
-    formats[model.target.name] = model.target.format;
+    rules.texts.push_back(model.target.name);
+  } else if (with_target) {
+    rules.formats[model.target.name] = model.target.format;
   }
-  DataFile with_columns = data;
-  for (const ColumnCode& code : model.encoder.columns()) with_columns.columns.push_back(code.name);
-  return with_columns.read(texts, std::move(formats));
-}
-
-// What the model knows how to read, and could not.
-void print_unfit(const Table& table) {
-  for (const Column& column : table.columns()) {
-    if (column.unfit == 0) continue;
-    print_error("ignd: column {}: {} cell{} not a {} as in training and count{} as missing, such as {}\n",
-                in_quotes(column.name), with_commas(column.unfit), column.unfit == 1 ? " is" : "s are",
-                column.format.describe(), column.unfit == 1 ? "s" : "", in_quotes(column.unfit_cell));
-  }
+  if (options.weight) rules.formats.try_emplace(*options.weight);
+  return data.read(rules);
 }
 
 // Runs `use` on the data; what it finds wrong is wrong with the file.
@@ -74,7 +76,7 @@ int predict(const UseOptions& options) {
   const auto model = load_model<TableModel>(options.model, checkpoint);
   const bool to_file = !options.output.empty();
   if (to_file) check_can_save(options.output, options.data);
-  const Table table = read(options.data, model);
+  const Table table = read(options, model, false);
   const auto at = blaming(options.data, [&] { return model.encoder.match(table); });
   ClassColumns classes(model.target);
   ModelOutputs outputs_of(*model.model);
@@ -82,16 +84,25 @@ int predict(const UseOptions& options) {
   std::vector<float> x(model.encoder.features());
   std::size_t unknown = 0;
   const bool predicts_classes = model.target.is_class();
-  std::string out = "row" + (predicts_classes ? classes.header() : ",prediction") + "\n";
+  const std::string header = predicts_classes ? classes.header() : ",prediction";
+  const std::string no_prediction(static_cast<std::size_t>(std::ranges::count(header, ',')), ',');
+  std::string out = "row";
+  for (const std::string& column : options.keep) out += "," + csv_bytes(column);
+  out += header + "\n";
   constexpr std::size_t enough = std::size_t{1} << 16;
   for (std::size_t row = 0; row < table.size(); ++row) {
-    unknown += model.encoder.encode(table[row], at, x);
-    outputs_of({x}, outputs);
     out += std::to_string(row + 1);
-    if (predicts_classes) {
-      classes.append(out, outputs);
+    for (const std::string& field : table.kept(row)) out += "," + csv_bytes(field);
+    if (table.is_bad(row)) {
+      out += no_prediction;
     } else {
-      out += fmt::format(",{:.9g}", model.prediction(outputs[0]));
+      unknown += model.encoder.encode(table[row], at, x);
+      outputs_of({x}, outputs);
+      if (predicts_classes) {
+        classes.append(out, outputs);
+      } else {
+        out += "," + format_number(model.prediction(outputs[0]));
+      }
     }
     out += '\n';
     if (to_file || out.size() < enough) continue;
@@ -104,7 +115,10 @@ int predict(const UseOptions& options) {
   } else {
     print_data(out);
   }
-  print_unfit(table);
+  if (const std::size_t bad = table.bad_rows().size(); bad > 0) {
+    print_error("ignd: {} of {} rows {} no prediction; {}{}\n", with_commas(bad), with_commas(table.size()),
+                bad == 1 ? "has" : "have", bad == 1 ? "" : "the first is ", table.first_fault());
+  }
   if (unknown > 0) {
     print_error("ignd: {} values were texts that training did not have; they count as none of the known ones\n",
                 with_commas(unknown));
@@ -119,15 +133,19 @@ int evaluate(const UseOptions& options) {
   if (is_image_model(checkpoint)) return evaluate_images(options, checkpoint);
   if (is_text_model(checkpoint)) return evaluate_texts(options, checkpoint);
   const auto model = load_model<TableModel>(options.model, checkpoint);
-  const Table table = read(options.data, model);
+  const Table table = read(options, model, true);
+  std::string left_out;
+  std::uint64_t rows = 0;
   const Quality quality = blaming(options.data, [&] {
-    const TableTask task(table, model.encoder, model.target, model.loss, options.weight);
+    const TableTask task(table, model.encoder, model.target, model.loss, options.weight, options.skips_bad_rows());
+    left_out = left_out_text(task);
+    rows = task.split().test.size();
     ModelOutputs outputs_of(*model.model);
     return judge(task, task.split().test,
                  [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
   });
-  print_evaluation(options, model, quality, table.size(), "rows");
-  print_unfit(table);
+  if (!left_out.empty()) print_error("ignd: {}\n", left_out);
+  print_evaluation(options, model, quality, rows, "rows", table.size() - rows);
   return 0;
 }
 

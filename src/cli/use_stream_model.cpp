@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,13 +37,14 @@ StreamModel load(const std::string& path, const Checkpoint& checkpoint) {
   return model;
 }
 
-std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& input, CsvColumns columns) {
+std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& input, CsvColumns columns,
+                                    BadRows bad_rows) {
   check_fits(data, input);
   refuse_model(data.path);
   refuse_tables_in(data.path);
   columns.features = input.features;
   set_formats(columns, input, data);
-  ExampleReaderOptions options{.threads = useful_threads(), .dialect = data.dialect()};
+  ExampleReaderOptions options{.threads = useful_threads(), .bad_rows = bad_rows, .dialect = data.dialect()};
   if (input.has_columns()) options.columns = std::move(columns);
   try {
     return std::make_unique<ExampleReader>(data.path, input.format, options);
@@ -77,15 +79,16 @@ class Judgement {
   explicit Judgement(const StreamModel& model) : model_(model), classes_(model.learner.classes()) {}
 
   void add(double label, double weight, const StreamPrediction& made) {
-    ++rows_;
     if (!model_.learner.classifies()) {
       sums_.add(label, made.prediction, weight);
+      ++rows_;
       return;
     }
     const auto name = [&](double l) { return model_.input.label_name(l); };
     y_.push_back(classes_.number_of(label, model_.input.text_target ? LabelName(name) : LabelName()));
     logit_.push_back(made.output);
     weight_.push_back(weight);
+    ++rows_;
   }
 
   std::uint64_t rows() const { return rows_; }
@@ -128,18 +131,39 @@ std::string describe_target(const StreamModel& model) {
 int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   const StreamModel model = load(options.model, checkpoint);
   if (!options.output.empty()) check_can_save(options.output, options.data);
-  const auto reader = open(options.data, model.input, {});
+  if (!options.keep.empty() && !model.input.has_columns()) {
+    throw InvalidArgument("--keep is for comma-separated values: examples of other formats have no columns");
+  }
+  const auto reader =
+      open(options.data, model.input, {.keep = options.keep}, options.skips_bad_rows() ? BadRows::mark : BadRows::stop);
   PredictionWriter writer(options.output);
+  writer.set_kept(options.keep);
+  const bool classifies = model.learner.classifies();
+  std::uint64_t rows = 0, first_bad = 0;
+  std::size_t kept = 0;  // fields of the block so far
   for_each_prediction(options.data, *reader, model.learner,
-                      [&](const ExampleBlock&, std::size_t, const StreamPrediction& made) {
-                        if (model.learner.classifies()) {
-                          writer.add(made.row, model.input.label_name(made.prediction), made.probability);
+                      [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
+                        rows = made.row;
+                        if (i == 0) kept = 0;
+                        if (std::isnan(block.weight[i])) {
+                          if (first_bad == 0) first_bad = block.line[i];
+                          writer.add_nothing(made.row, classifies);
+                          return !writer.failed();
+                        }
+                        const auto fields = std::span(block.kept).subspan(kept, options.keep.size());
+                        kept += fields.size();
+                        if (classifies) {
+                          writer.add(made.row, model.input.label_name(made.prediction), made.probability, fields);
                         } else {
-                          writer.add(made.row, made.prediction);
+                          writer.add(made.row, made.prediction, fields);
                         }
                         return !writer.failed();
                       });
   writer.flush();
+  if (const std::uint64_t bad = reader->skipped_rows(); bad > 0) {
+    print_error("ignd: {} of {} rows {} no prediction; {}line {} cannot be read\n", with_commas(bad), with_commas(rows),
+                bad == 1 ? "has" : "have", bad == 1 ? "" : "the first is that ", first_bad);
+  }
   return 0;
 }
 
@@ -150,23 +174,29 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   }
   const CsvColumns columns{
       .target = model.input.target, .weight = options.weight, .text_target = model.input.text_target};
-  const auto reader = open(options.data, model.input, columns);
+  const auto reader =
+      open(options.data, model.input, columns, options.skips_bad_rows() ? BadRows::skip : BadRows::stop);
   Judgement judgement(model);
+  std::uint64_t left_out = 0;
   for_each_prediction(options.data, *reader, model.learner,
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         if (std::isnan(block.target[i])) return true;
                         try {
                           judgement.add(block.target[i], block.weight[i], made);
                         } catch (const BadSample& fault) {
-                          throw BadRow(block.line[i], fault.what());
+                          if (!options.skips_bad_rows()) throw BadRow(block.line[i], fault.what());
+                          ++left_out;
                         }
                         return true;
                       });
+  left_out += reader->skipped_rows();
+  if (left_out > 0) print_error("ignd: {} rows are left out\n", with_commas(left_out));
   if (judgement.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
   const Quality quality = judgement.quality();
   if (options.json) {
     JsonLine line("result");
     line.set("rows", judgement.rows()).set("loss", model.learner.loss());
+    if (left_out > 0) line.set("left_out", left_out);
     set_metrics(line, "metrics.test", quality);
     set_confusion(line, quality, judgement.classes());
     line.print();

@@ -41,6 +41,10 @@ bool reads_column(const TextModel& model, const UseOptions& options) {
 // With the classes of their folders, or of the target column if that is asked for.
 TextSet read_texts(const TextModel& model, const UseOptions& options, bool with_target) {
   if (reads_column(model, options)) {
+    if (!options.keep.empty() || options.skips_bad_rows()) {
+      throw InvalidArgument(
+          "--keep and --bad-rows cannot be given for a model of texts; join its predictions by their row");
+    }
     TextColumns columns{.text = model.reader.text_column, .target = {}, .classes = {}};
     if (with_target) {
       columns.target = model.reader.target_column;

@@ -122,6 +122,7 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
     weight_ = find_column(names_, *columns.weight, header_note_);
     is_feature_[*weight_] = false;
   }
+  for (const std::string& column : columns.keep) keep_.push_back(find_column(names_, column, header_note_));
   if (!columns.target) return;
   target_ = find_column(names_, *columns.target, header_note_);
   is_feature_[*target_] = false;
@@ -191,6 +192,7 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
       append_formatted(hashes_[c], formats_[c], row[c], block);
     }
   }
+  for (const std::size_t c : keep_) block.kept.emplace_back(trimmed(row[c]));
   block.finish(target, weight, number);
   return "";
 }

@@ -23,6 +23,7 @@ struct CsvColumns {
   // How cells that are not plain numbers are written, as a model knows it. By looking at the beginning if not given.
   std::optional<std::map<std::string, CellFormat>> formats = {};
   std::optional<bool> decimal_comma = {};
+  std::vector<std::string> keep = {};  // columns whose fields are kept as they stand
 };
 
 // Rows of comma-separated values as examples. A number is a feature of the column's name; a text is a feature of the
@@ -60,6 +61,7 @@ class CsvExampleParser final : public ExampleParser {
   std::vector<CellFormat> formats_;
   std::vector<bool> is_feature_;
   std::optional<std::size_t> target_, weight_;
+  std::vector<std::size_t> keep_;
   bool text_target_ = false;
   mutable std::mutex mutex_;
   mutable std::map<double, std::string> labels_;  // the first few texts of the target

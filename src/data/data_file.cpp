@@ -38,21 +38,23 @@ CsvDialect DataFile::dialect() const {
   return dialect;
 }
 
-Table DataFile::read(const std::vector<std::string>& texts, std::map<std::string, CellFormat> formats) const {
+Table DataFile::read(TableOptions options) const {
   constexpr unsigned most_threads = 2;
-  TableOptions options{.dialect = dialect(),
-                       .texts = texts,
-                       .formats = std::move(formats),
-                       .threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads)};
+  options.dialect = dialect();
+  options.threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
   if (!decimal.empty()) {
     options.decimal_comma = decimal == "comma";
-    for (auto& [name, column] : options.formats) column.comma = *options.decimal_comma;
+    for (auto& [name, column] : options.formats) {
+      if (column.kind == CellFormat::Kind::plain && *options.decimal_comma) column.kind = CellFormat::Kind::number;
+      column.comma = *options.decimal_comma;
+    }
   }
   if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream and its models");
   refuse_model(path);
   refuse_tables_in(path);
   if (format == "svmlight") {
     if (!decimal.empty()) throw InvalidArgument("--decimal is for comma-separated values");
+    if (!options.keep.empty()) throw InvalidArgument("--keep cannot be given for svmlight: it has no ids to pass on");
     return Table::read_svmlight(path, options);
   }
   const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header || options.decimal_comma;

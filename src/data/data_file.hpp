@@ -19,8 +19,8 @@ struct DataFile {
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument
-  // Some columns can be texts, or have a format, whatever they hold.
-  Table read(const std::vector<std::string>& texts = {}, std::map<std::string, CellFormat> formats = {}) const;
+  // The dialect and the threads are filled in.
+  Table read(TableOptions options = {}) const;
   // To be called where no target is named. Throws InvalidArgument, or FileError where the file is no table.
   [[noreturn]] void refuse_without_target() const;
 };

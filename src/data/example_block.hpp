@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace ignd {
@@ -16,6 +17,7 @@ struct ExampleBlock {
   std::vector<std::size_t> end;     // where its features end in the two arrays below
   std::vector<std::uint32_t> index;
   std::vector<float> value;
+  std::vector<std::string> kept;  // fields that are passed on as they stand, as many for each example
 
   std::size_t size() const { return end.size(); }
   std::size_t begin_of(std::size_t i) const { return i == 0 ? 0 : end[i - 1]; }
@@ -47,6 +49,7 @@ struct ExampleBlock {
     end.clear();
     index.clear();
     value.clear();
+    kept.clear();
   }
 };
 

@@ -1,6 +1,7 @@
 #include "data/example_parser.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace ignd {
@@ -22,6 +23,9 @@ ParseResult ExampleParser::parse(std::string_view lines, std::uint64_t first_lin
       return result;
     }
     ++result.skipped;
+    if (policy != BadRows::mark) continue;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    block.finish(none, none, number);
   }
   return result;
 }

@@ -12,7 +12,8 @@ namespace ignd {
 // What to do about a row that is no example.
 enum class BadRows {
   stop,  // the rows before it are given, then there is an error
-  skip   // it is counted
+  skip,  // it is counted
+  mark   // it is counted, and given as an example without features whose weight is NaN: rows stay in their places
 };
 
 struct RowFault {

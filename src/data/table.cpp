@@ -17,6 +17,12 @@ std::uint64_t text_code(std::string_view text) {
 Table::Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect)
     : columns_(std::move(columns)), rows_(std::move(rows)), dialect_(dialect) {}
 
+std::vector<std::string> Table::kept(std::size_t row) const {
+  std::vector<std::string> fields;
+  for (const std::size_t place : kept_order_) fields.push_back(kept_[row * kept_width_ + place]);
+  return fields;
+}
+
 std::size_t Table::find(std::string_view column) const {
   std::vector<std::string> names(columns_.size());
   std::ranges::transform(columns_, names.begin(), &Column::name);

@@ -4,6 +4,7 @@
 #include "data/csv.hpp"
 #include "data/row_store.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,9 +36,6 @@ struct Column {
 
   // Of a text column: why its cells, which look like numbers or dates, are texts all the same; mostly empty.
   std::string doubt = {};
-  // Where the format was given: how many cells do not fit it and count as missing, and one of them.
-  std::uint64_t unfit = 0;
-  std::string unfit_cell = {};
 };
 
 // The number that stands for a text in a table: 53 bits of its hash, which a double holds.
@@ -47,11 +45,14 @@ struct TableOptions {
   CsvDialect dialect;
   // Columns that are text though all of their values may be numbers: a model has learned them as such.
   std::vector<std::string> texts = {};
-  // Columns that have a known format: a model has learned them so. Cells that do not fit count as missing.
+  // Columns that have a known format, plain numbers included: a model has learned them so. A row with a cell that does
+  // not fit is bad.
   std::map<std::string, CellFormat> formats = {};
   // The decimal mark: not given, it is the point in plain numbers, and guessed in others.
   std::optional<bool> decimal_comma = {};
-  unsigned threads = 1;  // that parse, 1 or 2; what is read does not depend on it
+  std::vector<std::string> keep = {};  // columns whose fields are kept as they stand
+  bool skip_bad_rows = false;          // rows that cannot be read stay in their place, without values, and are counted
+  unsigned threads = 1;                // that parse, 1 or 2; what is read does not depend on it
   std::size_t memory = RowStore::default_memory;
   std::size_t block = std::size_t{1} << 18;  // bytes of text that a thread parses at a time
 };
@@ -74,6 +75,14 @@ class Table {
   const CsvDialect& dialect() const { return dialect_; }
   const std::string& header_note() const { return header_note_; }  // that of a HeaderGuess
 
+  // Rows that could not be read, in order, and what is wrong with the first: "line 7: has 2 fields instead of 3".
+  const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }
+  const std::string& first_fault() const { return first_fault_; }
+  bool is_bad(std::size_t row) const { return std::ranges::binary_search(bad_rows_, row); }
+
+  // The fields of a row that were asked to be kept, in the order of the question.
+  std::vector<std::string> kept(std::size_t row) const;
+
   // Throws InvalidArgument, and offers the nearest name there is.
   std::size_t find(std::string_view column) const;
 
@@ -87,6 +96,11 @@ class Table {
   RowStore rows_;
   CsvDialect dialect_;
   std::string header_note_ = {};
+  std::vector<std::size_t> bad_rows_ = {};
+  std::string first_fault_ = {};
+  std::vector<std::string> kept_ = {};        // row by row, in the order of the columns
+  std::vector<std::size_t> kept_order_ = {};  // of the columns asked for, where they are among the kept
+  std::size_t kept_width_ = 0;
 };
 
 // The columns at the beginning of a table with their kinds, for whoever did not name the target: ": 'a' (number), 'b'

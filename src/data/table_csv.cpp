@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,16 +33,16 @@ std::size_t middle_row(std::string_view text) {
 // Reads the rows below the header.
 class CsvLoader {
  public:
-  CsvLoader(TextWindow& text, const std::vector<CsvColumn>& columns, char delimiter, std::uint64_t line,
+  CsvLoader(TextWindow& text, const std::vector<CsvColumn>& columns, const CsvHead& head, const CsvPart::Rules& rules,
             const TableOptions& options)
       : text_(text),
-        line_(line),
+        line_(head.line),
         store_(columns.size(), options.memory),
         block_(std::max<std::size_t>(1, options.block) * (options.threads > 1 ? 2 : 1)),
         look_(block_),
-        first_(columns, delimiter) {
+        first_(columns, head.delimiter, rules) {
     if (options.threads < 2) return;
-    second_.emplace(columns, delimiter);
+    second_.emplace(columns, head.delimiter, rules);
     side_.emplace();
   }
 
@@ -65,12 +66,11 @@ class CsvLoader {
     if (second_) guess.merge(second_->guess(column));
     return guess;
   }
-  void describe_unfit(std::size_t c, Column& column) const {
-    column.unfit = first_.unfit(c) + (second_ ? second_->unfit(c) : 0);
-    column.unfit_cell = first_.unfit(c) > 0 || !second_ ? first_.unfit_cell(c) : second_->unfit_cell(c);
-  }
+  const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }
+  const std::string& first_fault() const { return first_fault_; }
 
   // These give away what has been read.
+  std::vector<std::string> kept() { return std::move(kept_); }
   RowStore rows() { return std::move(store_); }
   Labels labels(std::size_t column) {
     Labels labels = std::move(first_.labels(column));
@@ -96,13 +96,20 @@ class CsvLoader {
     return cut + second_used_;
   }
 
-  void keep(const CsvPart& part, std::uint64_t lines_before) {
+  void keep(CsvPart& part, std::uint64_t lines_before) {
     if (const auto& fault = part.fault()) {
-      throw FileError(fmt::format("{}, line {}: {}", text_.name(), lines_before + fault->line, fault->what));
+      const std::string row = fault->is_field ? fmt::format(" (row {})", store_.size() + part.rows() + 1) : "";
+      throw FileError(fmt::format("{}, line {}{}: {}", text_.name(), lines_before + fault->line, row, fault->what));
     }
     line_ = lines_before + part.next_line();
     changed_ = changed_ || part.changed();
-    if (!changed_) store_.append(part.values());
+    if (changed_) return;
+    if (const auto& fault = part.first_bad_row(); fault && bad_rows_.empty()) {
+      first_fault_ = fmt::format("line {}: {}", lines_before + fault->line, fault->what);
+    }
+    for (const std::size_t row : part.bad_rows()) bad_rows_.push_back(store_.size() + row);
+    std::ranges::move(part.kept(), std::back_inserter(kept_));
+    store_.append(part.values());
   }
 
   TextWindow& text_;
@@ -111,6 +118,9 @@ class CsvLoader {
   std::size_t block_;
   std::size_t look_;  // bytes of text; more than a block where a row is longer
   bool changed_ = false;
+  std::vector<std::size_t> bad_rows_;
+  std::string first_fault_;
+  std::vector<std::string> kept_;
   CsvPart first_;
   std::optional<CsvPart> second_;
   std::size_t second_used_ = 0;
@@ -132,7 +142,10 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
     TextWindow text(open());
     const CsvHead head = read_csv_head(text, options.dialect);
     const std::vector<CsvColumn> read_as = plan.columns(head.names, text.text(), head.delimiter);
-    CsvLoader loader(text, read_as, head.delimiter, head.line, options);
+    CsvPart::Rules rules{
+        .names = head.names, .keep = std::vector<bool>(head.names.size()), .skip_bad_rows = options.skip_bad_rows};
+    for (const std::string& name : options.keep) rules.keep[find_column(head.names, name, head.header_note)] = true;
+    CsvLoader loader(text, read_as, head, rules, options);
     while (!loader.done() && (can_open_again || !loader.changed())) loader.load_block();
     std::vector<Column> columns;
     std::vector<std::string> changed;
@@ -152,7 +165,6 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
                                ? fmt::format("all of it is a {}, but only a file can be read again", format->describe())
                                : plan.doubt(guess);
       }
-      loader.describe_unfit(c, columns[c]);
     }
     if (!changed.empty() && !can_open_again) refuse_to_read_again(text, changed);
     if ((again && can_open_again) || !changed.empty()) continue;
@@ -161,6 +173,15 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
     if (rows.size() == 0) throw FileError(fmt::format("{} has no rows below its header", text.name()));
     Table table(std::move(columns), std::move(rows), {head.delimiter, head.header});
     table.header_note_ = head.header_note;
+    table.bad_rows_ = loader.bad_rows();
+    table.first_fault_ = loader.first_fault();
+    table.kept_ = loader.kept();
+    table.kept_width_ = static_cast<std::size_t>(std::ranges::count(rules.keep, true));
+    for (const std::string& name : options.keep) {
+      const auto place = static_cast<std::ptrdiff_t>(find_column(head.names, name));
+      table.kept_order_.push_back(
+          static_cast<std::size_t>(std::count(rules.keep.begin(), rules.keep.begin() + place, true)));
+    }
     return table;
   }
 }
@@ -188,8 +209,8 @@ std::string list_columns(std::string_view beginning, const CsvDialect& dialect) 
   constexpr std::size_t most = 20;
   std::vector<std::string> listed;
   for (const Column& column : std::span(columns).first(std::min(columns.size(), most))) {
-    listed.push_back(
-        fmt::format("{} ({})", in_quotes(column.name), column.kind == ColumnKind::number ? "number" : "text"));
+    const bool number = column.kind == ColumnKind::number;
+    listed.push_back(fmt::format("{} ({})", in_quotes(column.name), number ? column.format.describe() : "text"));
   }
   if (columns.size() > most) listed.push_back(fmt::format("and {} more", columns.size() - most));
   return ": " + join(listed, ", ");

@@ -4,11 +4,14 @@
 #include "data/catalogue.hpp"
 #include "data/checksum.hpp"
 #include "ignd/error.hpp"
+#include "ignd/vector_loss.hpp"
 
+#include <filesystem>
 #include <list>
 #include <map>
 #include <mutex>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -33,15 +36,14 @@ DataFile located(DataFile data) {
 }
 
 std::shared_ptr<const Table> read(const TableStudy& study) {
-  DataFile data = located(study.data);
-  data.columns = study.task.columns();
+  const DataFile data = located(study.data);
   if (sha256_of_file(data.path) != study.checksum) {
     throw FileError(
         fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
                     "begin again with another --out",
                     data.name()));
   }
-  return std::make_shared<const Table>(data.read());
+  return std::make_shared<const Table>(read_table(data, study.task));
 }
 
 TableTask task_with(const Table& table, const TableStudy& study, std::uint64_t seed) {
@@ -89,8 +91,8 @@ std::shared_ptr<const Prepared> prepare(const std::shared_ptr<const Table>& tabl
 // The file, and everything else that a prepared table depends on.
 std::string file_key(const TableStudy& study) {
   const DataFile& data = study.data;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, study.checksum, data.format, data.delimiter, data.header,
-                     data.decimal, join(study.task.columns(), "\n"));
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, study.checksum, data.format, data.delimiter,
+                     data.header, data.decimal, study.task.skip_bad_rows, join(study.task.columns(), "\n"));
 }
 
 std::string task_key(const TableStudy& study, std::uint64_t seed) {
@@ -142,12 +144,37 @@ class Cache {
   std::list<std::pair<std::string, std::shared_ptr<const Prepared>>> recent_;  // the latest first
 };
 
+// Whether a target of texts is meant to be numbers, but for a few.
+bool is_number_target(const Column& target, const std::string& loss) {
+  // More texts than have names are too many to be classes.
+  if (loss.empty()) return target.labels.empty() || are_mostly_numbers(target.labels);
+  const Link link = make_vector_loss(loss)->link();
+  return link != Link::softmax && link != Link::logit;
+}
+
 }  // namespace
 
 const DataSet* named_data_set(const std::string& name) {
   const auto& sets = data_sets();
   const auto found = std::ranges::find(sets, name, &DataSet::name);
   return found == sets.end() ? nullptr : &*found;
+}
+
+Table read_table(DataFile data, const TaskOptions& options) {
+  data.columns = options.columns();
+  TableOptions rules;
+  rules.skip_bad_rows = options.skip_bad_rows;
+  Table table = data.read(rules);
+  std::error_code unknown;
+  const bool again = std::filesystem::is_regular_file(data.path, unknown);
+  if (!options.skip_bad_rows || !again) return table;
+  for (const auto& name : {std::optional(options.target), options.weight}) {
+    if (!name) continue;
+    const Column& column = table.columns()[table.find(*name)];
+    const bool is_number = name != options.target || is_number_target(column, options.loss);
+    if (column.kind == ColumnKind::text && is_number) rules.formats.try_emplace(*name);
+  }
+  return rules.formats.empty() ? std::move(table) : data.read(rules);
 }
 
 std::shared_ptr<const TableTask> prepared_table(const TableStudy& study, std::uint64_t seed,

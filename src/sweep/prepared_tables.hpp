@@ -8,6 +8,10 @@
 
 namespace ignd {
 
+// A table to train on. With skip_bad_rows, a target that is numbers but for a few is read as numbers: rows with
+// something else in it are bad.
+Table read_table(DataFile data, const TaskOptions& options);
+
 // The study's table, split and encoded for a seed. A file is read once, and what is prepared is shared by the runs that
 // want the same, as long as there is room. May be called from any thread. Throws FileError where the file is not the
 // one that the study is of, has a value that cannot be used, or makes a split of this seed that cannot, and

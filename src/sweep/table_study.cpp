@@ -49,6 +49,13 @@ const std::vector<SettingKey>& table_study_keys() {
       {"decimal", Kind::word, guessed, 0, 0, {guessed, "point", "comma"}, "the decimal mark"},
       {"target", Kind::word, "", 0, 0, {}, "column to predict"},
       {"weight", Kind::word, "", 0, 0, {}, "column of importance weights"},
+      {"bad-rows",
+       Kind::word,
+       "stop",
+       0,
+       0,
+       {"stop", "skip"},
+       "skip: leave out rows without a usable target or weight"},
       {"validation", Kind::number, format_number(task.validation), 0, 0.9, {}, "share of the rows to choose by"},
       {"test", Kind::number, format_number(task.test), 0, 0.9, {}, "share of the rows that the score is of"},
       {"split-by", Kind::word, "", 0, 0, {}, "column whose equal values stay in one part"},
@@ -91,7 +98,8 @@ TableStudy study_of(const Settings& settings) {
                 .split_time = if_given(settings.word("split-time")),
                 .validation = settings.number("validation"),
                 .test = settings.number("test"),
-                .use_ids = settings.flag("use-ids")};
+                .use_ids = settings.flag("use-ids"),
+                .skip_bad_rows = settings.word("bad-rows") == "skip"};
   study.run.model = settings.word("model");
   study.run.schedule = settings.word("schedule");
   study.run.epochs = settings.count("epochs");
@@ -115,6 +123,7 @@ Settings settings_of(const TableStudy& study) {
                    {"decimal", or_guessed(study.data.decimal)},
                    {"target", study.task.target},
                    {"weight", study.task.weight.value_or("")},
+                   {"bad-rows", study.task.skip_bad_rows ? "skip" : "stop"},
                    {"validation", format_number(study.task.validation)},
                    {"test", format_number(study.task.test)},
                    {"split-by", study.task.split_by.value_or("")},

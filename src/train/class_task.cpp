@@ -20,6 +20,11 @@ ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const La
     for (std::uint32_t& row : *part) row = others[row];
   }
   if (!test.empty()) split_.test = std::move(test);
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    if (std::ranges::any_of(split_.train, [&](std::uint32_t row) { return labels_[row] == k; })) continue;
+    throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
+                                      in_quotes(classes[k])));
+  }
 }
 
 ClassTask::ClassTask(const std::vector<std::string>& classes, std::span<const Labelled> samples,

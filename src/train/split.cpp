@@ -4,6 +4,7 @@
 #include "ignd/random.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -127,7 +128,83 @@ Rows take_groups(Rows& left, const std::vector<std::size_t>& size, std::size_t w
   return taken;
 }
 
+enum Part : std::size_t { train_part, validation_part, test_part, parts };
+
+// How many rows of a class are in each part. Shares are rounded down, and the rows left over go to the parts that are
+// most behind; `behind` says by how much, over the classes so far. A class has a training row in any case.
+std::array<std::size_t, parts> share_class(std::size_t rows, SplitFractions fractions,
+                                           std::array<double, parts>& behind) {
+  const auto all = static_cast<double>(rows);
+  const std::array<double, parts> share{all * (1 - fractions.validation - fractions.test), all * fractions.validation,
+                                        all * fractions.test};
+  std::array<std::size_t, parts> taken{};
+  std::array<bool, parts> may_have_more{};
+  std::size_t left = rows;
+  for (std::size_t part = 0; part < parts; ++part) {
+    constexpr double rounding = 1e-9;  // 0.1 * 30 is 3
+    const std::size_t free = taken[train_part] > 0 || part == train_part ? left : left - 1;
+    taken[part] = std::min(free, static_cast<std::size_t>(share[part] * (1 + rounding)));
+    may_have_more[part] = static_cast<double>(taken[part]) < share[part] * (1 - rounding);
+    behind[part] += share[part] - static_cast<double>(taken[part]);
+    left -= taken[part];
+  }
+  for (; left > 0; --left) {
+    std::size_t next = train_part;
+    if (taken[train_part] > 0) {
+      next = parts;
+      for (std::size_t part = 0; part < parts; ++part) {
+        if (may_have_more[part] && (next == parts || behind[part] > behind[next])) next = part;
+      }
+      if (next == parts) next = train_part;
+    }
+    ++taken[next];
+    behind[next] -= 1;
+    may_have_more[next] = false;
+  }
+  return taken;
+}
+
+// A part that was asked for and has no row gets one, of the class with the most training rows.
+void fill_part(std::vector<std::array<std::size_t, parts>>& taken, Part part) {
+  const auto has_rows = [&](const auto& of_class) { return of_class[part] > 0; };
+  if (std::ranges::any_of(taken, has_rows)) return;
+  const auto most = std::ranges::max_element(taken, {}, [](const auto& of_class) { return of_class[train_part]; });
+  if ((*most)[train_part] < 2) {
+    throw InvalidArgument(
+        fmt::format("too few rows for the split: with a row of each of {} classes to train on, none is left for "
+                    "validation or test; give more data or ask for fewer parts",
+                    taken.size()));
+  }
+  --(*most)[train_part];
+  ++(*most)[part];
+}
+
 }  // namespace
+
+Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions fractions, std::uint64_t seed) {
+  wanted_sizes(classes.size(), fractions);
+  check_enough(classes.size(), "rows", fractions);
+  const Groups groups = number_groups(classes);
+  std::array<double, parts> behind{};
+  std::vector<std::array<std::size_t, parts>> taken(groups.size.size());
+  for (std::size_t k = 0; k < taken.size(); ++k) taken[k] = share_class(groups.size[k], fractions, behind);
+  if (fractions.test > 0) fill_part(taken, test_part);
+  if (fractions.validation > 0) fill_part(taken, validation_part);
+
+  Rows order = all_rows(classes.size());
+  Stream(seed, "split").shuffle(order);
+  Split split;
+  const std::array<Rows*, parts> rows_of{&split.train, &split.validation, &split.test};
+  for (const std::uint32_t row : order) {
+    auto& left = taken[groups.of_row[row]];
+    std::size_t part = test_part;
+    while (left[part] == 0) --part;
+    --left[part];
+    rows_of[part]->push_back(row);
+  }
+  for (Rows* part : rows_of) std::ranges::sort(*part);
+  return split;
+}
 
 Split split_randomly(std::size_t rows, SplitFractions fractions, std::uint64_t seed) {
   const Sizes sizes = wanted_sizes(rows, fractions);

@@ -21,6 +21,10 @@ struct SplitFractions {
 
 Split split_randomly(std::size_t rows, SplitFractions fractions, std::uint64_t seed);
 
+// Stratified: of every class, each part has its share of the rows, to within one row, and there is a training row of
+// every class. InvalidArgument also where that leaves too few rows for the other parts.
+Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions fractions, std::uint64_t seed);
+
 // Rows with the same key stay together. Groups in random order fill the test part and then the validation part as far
 // as they fit, so that a part misses its size by at most half of the smallest group that is left, unless that would
 // leave a part empty.

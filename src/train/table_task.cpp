@@ -24,49 +24,28 @@ std::optional<std::size_t> find_optional(const Table& table, const std::optional
   return name ? std::optional(table.find(*name)) : std::nullopt;
 }
 
-void check_weights(const Table& table, std::size_t column) {
-  const std::string name = in_quotes(table.columns()[column].name);
-  if (table.columns()[column].kind == ColumnKind::text) {
-    throw InvalidArgument(fmt::format("the weight column {} holds texts", name));
-  }
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    const double weight = table[row][column];
-    if (weight >= 0 && weight <= largest_weight) continue;
-    throw BadSample(fmt::format("row {}: the weight {} is {}, but must be between 0 and {}", row + 1, name, weight,
-                                largest_weight));
-  }
-}
-
 // Equal values have equal keys, which their bits alone would not give.
 std::uint64_t group_key(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
 }
 
-Split split_rows(const Table& table, const TaskOptions& options) {
-  const SplitFractions fractions{options.validation, options.test};
+void check_columns(const Table& table, const TaskOptions& options) {
   for (const auto& other : {options.weight, options.split_by, options.split_time}) {
     if (other == options.target) throw InvalidArgument(fmt::format("{} is the target", in_quotes(*other)));
   }
   if (options.split_by && options.split_time) throw InvalidArgument("split by groups or by time, not by both");
-  if (options.split_by) {
-    const std::size_t column = table.find(*options.split_by);
-    std::vector<std::uint64_t> keys(table.size());
-    for (std::size_t row = 0; row < table.size(); ++row) keys[row] = group_key(table[row][column]);
-    return split_by_group(keys, fractions, options.seed);
+  if (!options.split_time) return;
+  if (table.columns()[table.find(*options.split_time)].kind == ColumnKind::text) {
+    throw InvalidArgument(
+        fmt::format("the time column {} holds texts; dates or numbers are needed, such as seconds or years",
+                    in_quotes(*options.split_time)));
   }
-  if (options.split_time) {
-    const std::size_t column = table.find(*options.split_time);
-    if (table.columns()[column].kind == ColumnKind::text) {
-      throw InvalidArgument(
-          fmt::format("the time column {} holds texts; dates or numbers are needed, such as seconds or years",
-                      in_quotes(*options.split_time)));
-    }
-    std::vector<double> times(table.size());
-    for (std::size_t row = 0; row < table.size(); ++row) times[row] = table[row][column];
-    return split_by_time(times, fractions);
-  }
-  return split_randomly(table.size(), fractions, options.seed);
+}
+
+void check_weight_column(const Table& table, std::optional<std::size_t> column) {
+  if (!column || table.columns()[*column].kind == ColumnKind::number) return;
+  throw InvalidArgument(fmt::format("the weight column {} holds texts", in_quotes(table.columns()[*column].name)));
 }
 
 std::string default_loss(const Target& target) {
@@ -88,30 +67,124 @@ TableTask::TableTask(const Table& table, const TaskOptions& options)
     : table_(table),
       options_(options),
       target_column_(table.find(options.target)),
-      weight_column_(find_optional(table, options.weight)) {
-  split_ = split_rows(table, options);
-  if (weight_column_) check_weights(table, *weight_column_);
-  target_ = fit_target(table, target_column_, split_.train, options.loss, options.positive);
-  loss_ = !options.loss.empty() ? tidy_spec(options.loss) : default_loss(target_);
+      weight_column_(find_optional(table, options.weight)),
+      rows_(table.size()) {
+  std::iota(rows_.begin(), rows_.end(), 0U);
+  check_columns(table, options);
+  check_weight_column(table, weight_column_);
+  const auto time_column = find_optional(table, options.split_time);
+  keep_good_rows([&](std::uint32_t row) {
+    if (time_column && std::isnan(table[row][*time_column])) {
+      return fmt::format("the time {} is not a number, so the rows have no order", in_quotes(*options.split_time));
+    }
+    const std::string fault = common_fault(row);
+    return !fault.empty() ? fault : missing_target(table, target_column_, row);
+  });
+  const Target all = fit_target(table, target_column_, rows_, rows_, options.loss, options.positive);
+  loss_ = !options.loss.empty() ? tidy_spec(options.loss) : default_loss(all);
+  if (const auto loss = all.is_multiclass() ? nullptr : make_loss(loss_)) {
+    keep_good_rows([&](std::uint32_t row) -> std::string {
+      try {
+        loss->check_target(all.learned(table[row][target_column_]));
+        return "";
+      } catch (const BadSample& fault) {
+        return fault.what();
+      }
+    });
+  }
+  split_ = split_rows(all);
+  target_ = fit_target(table, target_column_, rows_, split_.train, options.loss, options.positive);
   fit_encoder();
   if (options.balanced) balance_classes();
   check_samples();
 }
 
 TableTask::TableTask(const Table& table, Encoder encoder, Target target, std::string loss,
-                     const std::optional<std::string>& weight)
+                     const std::optional<std::string>& weight, bool skip_bad_rows)
     : table_(table),
+      options_{.target = target.name, .skip_bad_rows = skip_bad_rows},
       encoder_(std::move(encoder)),
       at_(encoder_.match(table)),
       target_column_(table.find(target.name)),
-      weight_column_(find_optional(table, weight)) {
+      weight_column_(find_optional(table, weight)),
+      rows_(table.size()) {
   target_ = std::move(target);
   loss_ = std::move(loss);
-  if (weight_column_) check_weights(table, *weight_column_);
-  check_target(table, target_column_, target_);
-  split_.test.resize(table.size());
-  std::iota(split_.test.begin(), split_.test.end(), 0U);
+  std::iota(rows_.begin(), rows_.end(), 0U);
+  check_weight_column(table, weight_column_);
+  keep_good_rows([&](std::uint32_t row) {
+    const std::string fault = common_fault(row);
+    return !fault.empty() ? fault : unknown_target(table, target_column_, row, target_);
+  });
+  split_.test = rows_;
   check_samples();
+}
+
+// Those of reading, and the weight.
+std::string TableTask::common_fault(std::uint32_t row) const {
+  if (table_.is_bad(row)) return row == table_.bad_rows().front() ? table_.first_fault() : "it could not be read";
+  if (!weight_column_) return "";
+  const double weight = table_[row][*weight_column_];
+  if (weight >= 0 && weight <= largest_weight) return "";
+  return fmt::format("the weight {} is {}, but must be between 0 and {}",
+                     in_quotes(table_.columns()[*weight_column_].name), weight, largest_weight);
+}
+
+void TableTask::keep_good_rows(const FaultOf& fault_of) {
+  std::vector<std::uint32_t> good;
+  for (const std::uint32_t row : rows_) {
+    const std::string fault = fault_of(row);
+    if (fault.empty()) {
+      good.push_back(row);
+      continue;
+    }
+    if (bad_rows_.first.empty()) bad_rows_.first = fmt::format("row {}: {}", row + 1, fault);
+    ++bad_rows_.count;
+  }
+  if (bad_rows_.count > 0 && !options_.skip_bad_rows) {
+    throw BadSample(fmt::format("{}; --bad-rows skip leaves out such rows ({} of {})", bad_rows_.first, bad_rows_.count,
+                                table_.size()));
+  }
+  if (good.empty()) throw BadSample(fmt::format("no row can be used; {}", bad_rows_.first));
+  rows_ = std::move(good);
+}
+
+Split TableTask::split_rows(const Target& target) const {
+  const SplitFractions fractions{options_.validation, options_.test};
+  const auto keys_of = [&](std::size_t column) {
+    std::vector<std::uint64_t> keys;
+    for (const std::uint32_t row : rows_) keys.push_back(group_key(table_[row][column]));
+    return keys;
+  };
+  Split split;
+  if (options_.split_by) {
+    split = split_by_group(keys_of(table_.find(*options_.split_by)), fractions, options_.seed);
+  } else if (options_.split_time) {
+    const std::size_t column = table_.find(*options_.split_time);
+    std::vector<double> times;
+    for (const std::uint32_t row : rows_) times.push_back(table_[row][column]);
+    split = split_by_time(times, fractions);
+  } else if (target.is_class()) {
+    split = split_by_class(keys_of(target_column_), fractions, options_.seed);
+  } else {
+    split = split_randomly(rows_.size(), fractions, options_.seed);
+  }
+  for (auto* part : {&split.train, &split.validation, &split.test}) {
+    for (std::uint32_t& row : *part) row = rows_[row];
+  }
+  return split;
+}
+
+std::vector<std::string> TableTask::classes_without(std::span<const std::uint32_t> part) const {
+  std::vector<bool> seen(target_.classes.size());
+  if (target_.is_class()) {
+    for (const std::uint32_t row : part) seen[static_cast<std::size_t>(target_in_units(row))] = true;
+  }
+  std::vector<std::string> missing;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (!seen[k]) missing.push_back(target_.classes[k]);
+  }
+  return missing;
 }
 
 void TableTask::fit_encoder() {
@@ -197,7 +270,10 @@ std::vector<std::pair<std::string, std::string>> TableTask::options_used() const
           {"validation", format_number(options_.validation)},
           {"test", format_number(options_.test)},
           {"split-seed", std::to_string(options_.seed)},
-          {"use-ids", options_.use_ids ? "yes" : ""}};
+          {"use-ids", options_.use_ids ? "yes" : ""},
+          // Runs of earlier versions have no such entry, and were split in another way.
+          {"split", target_.is_class() && !options_.split_by && !options_.split_time ? "by class" : ""},
+          {"bad-rows", options_.skip_bad_rows ? "skip" : ""}};
 }
 
 std::uint64_t TableTask::fingerprint() const {

@@ -4,6 +4,7 @@
 #include "train/learning_task.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,9 +25,16 @@ struct TaskOptions {
   double validation = 0.1;
   double test = 0.1;
   std::uint64_t seed = 1;
-  bool use_ids = false;  // learn from columns in which nearly every row has its own text
+  bool use_ids = false;        // learn from columns in which nearly every row has its own text
+  bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
 
   std::vector<std::string> columns() const;  // that are named here
+};
+
+// Rows that are left out.
+struct BadRowCount {
+  std::uint64_t count = 0;
+  std::string first = {};  // "row 7: the target 'y' is missing"
 };
 
 // A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.
@@ -36,11 +44,15 @@ class TableTask final : public LearningTask {
   TableTask(const Table& table, const TaskOptions& options);
   // All rows of a table as test rows for a model that was trained on another.
   TableTask(const Table& table, Encoder encoder, Target target, std::string loss,
-            const std::optional<std::string>& weight = {});
+            const std::optional<std::string>& weight = {}, bool skip_bad_rows = false);
 
   const Table& table() const { return table_; }
   const TaskOptions& options() const { return options_; }
   const Encoder& encoder() const { return encoder_; }
+  const BadRowCount& bad_rows() const { return bad_rows_; }
+
+  // The classes that no row of a part has: nothing can be measured of them there.
+  std::vector<std::string> classes_without(std::span<const std::uint32_t> part) const;
 
   TableTask with_rows(Split split) const;  // as with_split
   std::unique_ptr<LearningTask> with_split(Split split) const override;
@@ -55,6 +67,11 @@ class TableTask final : public LearningTask {
 
  private:
   double sample_weight(std::uint32_t row, double y) const;  // with that of its class
+  // Keeps the rows that nothing is wrong with. Throws BadSample where there is one and it may not be left out.
+  using FaultOf = std::function<std::string(std::uint32_t row)>;
+  void keep_good_rows(const FaultOf& fault_of);
+  std::string common_fault(std::uint32_t row) const;
+  Split split_rows(const Target& target) const;
   void fit_encoder();
   void balance_classes();
   void check_samples() const;
@@ -65,6 +82,8 @@ class TableTask final : public LearningTask {
   std::vector<ColumnPlace> at_;  // where the encoder's columns are
   std::size_t target_column_;
   std::optional<std::size_t> weight_column_;
+  std::vector<std::uint32_t> rows_;  // that can be used
+  BadRowCount bad_rows_;
   std::vector<double> class_weight_;  // empty: 1 for all
 };
 

@@ -17,6 +17,8 @@
 namespace ignd {
 namespace {
 
+constexpr const char* other_split = "split in another way, or ask for a smaller --validation and --test";
+
 // A value as it stands in the file; "?" if it is a text whose name the table has not kept.
 std::string value_name(const Column& column, double value) {
   if (column.kind == ColumnKind::number) return format_number(value);
@@ -24,14 +26,10 @@ std::string value_name(const Column& column, double value) {
   return label != column.labels.end() ? label->second : "?";
 }
 
-void check_values(const Table& table, std::size_t column) {
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    const double value = table[row][column];
-    if (std::isfinite(value)) continue;
-    throw BadSample(fmt::format("row {}: the target {} is {}", row + 1, in_quotes(table.columns()[column].name),
-                                !std::isnan(value)                                   ? "infinite"
-                                : table.columns()[column].kind == ColumnKind::number ? "missing or not a number"
-                                                                                     : "missing"));
+void check_values(const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
+  for (const std::uint32_t row : rows) {
+    const std::string fault = missing_target(table, column, row);
+    if (!fault.empty()) throw BadSample(fmt::format("row {}: {}", row + 1, fault));
   }
 }
 
@@ -51,14 +49,22 @@ class DistinctValues {
 // Names the first text among what should be numbers.
 [[noreturn]] void refuse_texts(const Table& table, std::size_t column, std::string_view why) {
   const Column& about = table.columns()[column];
-  for (std::size_t row = 0; row < table.size(); ++row) {
+  const auto text_of = [&](std::size_t row) {
     const auto label = about.labels.find(static_cast<std::uint64_t>(table[row][column]));
     double number = 0;
-    if (label == about.labels.end() || is_number(label->second, number)) continue;
-    throw BadSample(fmt::format("row {}: the target {} is {}, which is not a number{}", row + 1, in_quotes(about.name),
-                                in_quotes(label->second), why));
+    return label == about.labels.end() || is_number(label->second, number) ? "" : label->second;
+  };
+  std::size_t first = table.size(), count = 0;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (text_of(row).empty()) continue;
+    first = std::min(first, row);
+    ++count;
   }
-  throw BadSample(fmt::format("the target {} holds texts{}", in_quotes(about.name), why));
+  if (count == 0) throw BadSample(fmt::format("the target {} holds texts{}", in_quotes(about.name), why));
+  throw BadSample(
+      fmt::format("row {}: the target {} is {}, which is not a number{}; --bad-rows skip leaves out such "
+                  "rows ({} of {})",
+                  first + 1, in_quotes(about.name), in_quotes(text_of(first)), why, count, table.size()));
 }
 
 void set_classes(Target& target, const Column& about, const DistinctValues& values, const std::string& chosen) {
@@ -79,19 +85,12 @@ std::map<double, std::uint32_t> numbers_of(const std::vector<std::string>& class
 }
 
 // In increasing order.
-std::vector<double> all_values(const Table& table, std::size_t column) {
-  std::vector<double> values(table.size());
-  for (std::size_t row = 0; row < table.size(); ++row) values[row] = table[row][column] + 0.0;  // makes a 0 of -0
+std::vector<double> all_values(const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
+  std::vector<double> values;
+  for (const std::uint32_t row : rows) values.push_back(table[row][column] + 0.0);  // makes a 0 of -0
   std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
-}
-
-bool are_mostly_numbers(const Labels& labels) {
-  double number = 0;
-  const auto numbers =
-      std::ranges::count_if(labels, [&](const auto& label) { return is_number(label.second, number); });
-  return 2 * static_cast<std::size_t>(numbers) > labels.size();
 }
 
 void check_class_count(const Target& target, std::size_t values, std::size_t rows) {
@@ -101,44 +100,45 @@ void check_class_count(const Target& target, std::size_t values, std::size_t row
       "the target {} holds {} different {} in {} rows, {}; {}", in_quotes(target.name), values,
       target.text ? "texts" : "numbers", rows,
       each_its_own ? "each its own" : fmt::format("but at most {} can be classes", most_classes),
-      target.text ? "choose another column, give several of them one name, or correct what should be numbers"
-                  : "leave out the softmax loss to learn it as a number"));
+      target.text
+          ? "choose another column, give several of them one name, or correct what should be numbers (--bad-rows "
+            "skip leaves out rows that are not)"
+          : "leave out the softmax loss to learn it as a number"));
 }
 
 void check_all_in_training(const Target& target, const Table& table, std::size_t column,
-                           std::span<const std::uint32_t> training_rows) {
+                           std::span<const std::uint32_t> rows, std::span<const std::uint32_t> training_rows) {
   const auto number = [&](std::size_t row) { return target.class_numbers.at(table[row][column]); };
   std::vector<bool> known(target.classes.size());
   for (const std::uint32_t row : training_rows) known[number(row)] = true;
-  for (std::size_t row = 0; row < table.size(); ++row) {
+  for (const std::uint32_t row : rows) {
     if (known[number(row)]) continue;
-    throw BadSample(
-        fmt::format("row {}: the target {} is {}, which no training row has; leave out such rows, or give "
-                    "more of them or another split",
-                    row + 1, in_quotes(target.name), in_quotes(target.classes[number(row)])));
+    throw BadSample(fmt::format("row {}: the target {} is {}, which no training row has; leave out such rows, {}",
+                                row + 1, in_quotes(target.name), in_quotes(target.classes[number(row)]), other_split));
   }
 }
 
-void set_several_classes(Target& target, const Table& table, std::size_t column,
+void set_several_classes(Target& target, const Table& table, std::size_t column, std::span<const std::uint32_t> rows,
                          std::span<const std::uint32_t> training_rows) {
-  const std::vector<double> values = all_values(table, column);
-  check_class_count(target, values.size(), table.size());
+  const std::vector<double> values = all_values(table, column, rows);
+  check_class_count(target, values.size(), rows.size());
   for (const double value : values) target.classes.push_back(value_name(table.columns()[column], value));
   if (target.text) std::ranges::sort(target.classes);
   target.class_numbers = numbers_of(target.classes, target.text);
-  check_all_in_training(target, table, column, training_rows);
+  check_all_in_training(target, table, column, rows, training_rows);
 }
 
 // A few whole numbers may be grades, counts or the numbers of classes: only the user knows.
-std::string choice_of_numbers(const Table& table, std::size_t column) {
+std::string choice_of_numbers(const Table& table, std::size_t column, std::span<const std::uint32_t> rows) {
   constexpr std::size_t few = 20;
   std::set<double> values;
-  for (std::size_t row = 0; row < table.size() && values.size() <= few; ++row) {
+  for (const std::uint32_t row : rows) {
     const double value = table[row][column];
     if (value != std::floor(value)) return "";
     values.insert(value);
+    if (values.size() > few) return "";
   }
-  if (values.size() > few || 2 * values.size() > table.size()) return "";
+  if (2 * values.size() > rows.size()) return "";
   return fmt::format(
       "regression, because numbers are not taken for classes, though there are only {} whole ones; --loss softmax "
       "learns classes{}",
@@ -205,20 +205,41 @@ double Target::output_for(double learned_number) const {
   return std::log(std::max(learned_number, std::numeric_limits<double>::min()));
 }
 
-Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
-                  const std::string& loss, const std::string& positive) {
+bool are_mostly_numbers(const Labels& labels) {
+  double number = 0;
+  const auto numbers =
+      std::ranges::count_if(labels, [&](const auto& label) { return is_number(label.second, number); });
+  return 2 * static_cast<std::size_t>(numbers) > labels.size();
+}
+
+std::string missing_target(const Table& table, std::size_t column, std::size_t row) {
+  const double value = table[row][column];
+  if (std::isfinite(value)) return "";
+  const bool number = table.columns()[column].kind == ColumnKind::number;
+  return fmt::format("the target {} is {}", in_quotes(table.columns()[column].name),
+                     !std::isnan(value) ? "infinite"
+                     : number           ? "missing or not a number"
+                                        : "missing");
+}
+
+Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> rows,
+                  std::span<const std::uint32_t> training_rows, const std::string& loss, const std::string& positive) {
   const Column& about = table.columns()[column];
   if (about.format.is_date()) {
     throw InvalidArgument(
         fmt::format("the target {} holds dates; only numbers and classes can be learned", in_quotes(about.name)));
   }
-  check_values(table, column);
+  check_values(table, column, rows);
   DistinctValues values, in_training;
-  for (std::size_t row = 0; row < table.size(); ++row) values.add(table[row][column]);
+  for (const std::uint32_t row : rows) values.add(table[row][column]);
   for (const std::uint32_t row : training_rows) in_training.add(table[row][column]);
   if (in_training.size() < 2) {
-    throw BadSample(fmt::format("the target {} is {} in every {}row: there is nothing to learn", in_quotes(about.name),
-                                in_quotes(value_name(about, in_training[0])), values.size() < 2 ? "" : "training "));
+    const std::string name = in_quotes(value_name(about, in_training[0]));
+    throw BadSample(
+        values.size() < 2
+            ? fmt::format("the target {} is {} in every row: there is nothing to learn", in_quotes(about.name), name)
+            : fmt::format("the target {} is {} in every training row: there is nothing to learn; {}",
+                          in_quotes(about.name), name, other_split));
   }
   const bool given = !loss.empty();
   const Link link = given ? make_vector_loss(loss)->link() : Link::identity;
@@ -254,39 +275,37 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
     refuse_texts(table, column, ", but most others are; correct it, or give the softmax loss if they are classes");
   }
   if (target.text || wants_several) {
-    set_several_classes(target, table, column, training_rows);
+    set_several_classes(target, table, column, rows, training_rows);
     return target;
   }
-  if (loss.empty()) target.choice = choice_of_numbers(table, column);
+  if (loss.empty()) target.choice = choice_of_numbers(table, column, rows);
   target.logarithm = link == Link::log;
   if (!target.logarithm) fit_scale(target, table, column, training_rows);
   return target;
 }
 
-void check_target(const Table& table, std::size_t column, const Target& target) {
+std::string unknown_target(const Table& table, std::size_t column, std::size_t row, const Target& target) {
   const Column& about = table.columns()[column];
   const bool text = about.kind == ColumnKind::text;
   if (!text && !target.text && !target.format.means_the_same(about.format)) {
     throw InvalidArgument(fmt::format("the target {} holds {}, and held {} in training", in_quotes(about.name),
                                       about.format.describe(), target.format.describe()));
   }
-  check_values(table, column);
+  std::string fault = missing_target(table, column, row);
+  if (!fault.empty()) return fault;
+  const double value = table[row][column];
+  const std::string name = value_name(about, value);
   if (!target.is_class()) {
-    if (text) refuse_texts(table, column, "");
-    return;
+    return !text ? ""
+                 : fmt::format("the target {} is the text {}, not a number", in_quotes(about.name), in_quotes(name));
   }
-  const auto knows = [&](double value, const std::string& name) {
-    return target.is_multiclass() ? target.class_numbers.contains(value)
-                                  : std::ranges::find(target.classes, name) != target.classes.end();
-  };
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    const std::string name = value_name(about, table[row][column]);
-    // A text and a number are different values, even if they look the same.
-    if (text == target.text && knows(table[row][column], name)) continue;
-    throw BadSample(fmt::format("row {}: the target {} is the {} {}; the model knows the {} {}", row + 1,
-                                in_quotes(about.name), text ? "text" : "number", in_quotes(name),
-                                target.text ? "texts" : "numbers", list_classes(target.classes)));
-  }
+  const bool known = target.is_multiclass() ? target.class_numbers.contains(value)
+                                            : std::ranges::find(target.classes, name) != target.classes.end();
+  // A text and a number are different values, even if they look the same.
+  if (text == target.text && known) return "";
+  return fmt::format("the target {} is the {} {}; the model knows the {} {}", in_quotes(about.name),
+                     text ? "text" : "number", in_quotes(name), target.text ? "texts" : "numbers",
+                     list_classes(target.classes));
 }
 
 std::size_t find_positive(std::span<const std::string> classes, const std::string& name, bool text) {

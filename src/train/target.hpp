@@ -52,20 +52,27 @@ inline constexpr std::size_t most_classes = 1000;
 inline constexpr const char* softmax_loss =
     "softmax";  // of more than two classes: the number of one is what is learned
 
-// Decides from a column what it is: texts and two different values are classes, more numbers are numbers; `loss`
-// (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the loss
-// allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
+// Decides from some rows of a column what it is: texts and two different values are classes, more numbers are numbers;
+// `loss` (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the
+// loss allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
 // value: that of a class which no training row has, too. `positive` (empty: the larger one) chooses the positive of two
 // classes; InvalidArgument if it is none of them.
-Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> training_rows,
-                  const std::string& loss, const std::string& positive = {});
+Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> rows,
+                  std::span<const std::uint32_t> training_rows, const std::string& loss,
+                  const std::string& positive = {});
 
 // The number, 0 or 1, of a class among the two of a target, of which `name` names one; numbers may be written in any
 // way. Throws InvalidArgument if it names neither.
 std::size_t find_positive(std::span<const std::string> classes, const std::string& name, bool text);
 
-// Throws BadSample, with the row, where a column of another table holds something that is no such target.
-void check_target(const Table& table, std::size_t column, const Target& target);
+// Whether the texts of a column are numbers but for a few.
+bool are_mostly_numbers(const Labels& labels);
+
+// What is wrong with the target of a row: it is missing or infinite. Empty: nothing.
+std::string missing_target(const Table& table, std::size_t column, std::size_t row);
+
+// The same for a target that a model has learned from another table: this may be something else.
+std::string unknown_target(const Table& table, std::size_t column, std::size_t row, const Target& target);
 
 // Names for a message: "'a', 'b' and 'c'", or the first few and how many more there are.
 std::string list_classes(std::span<const std::string> classes);
