@@ -15,6 +15,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -68,7 +69,7 @@ def spread(mean, deviation):
     if mean != 0 and abs(mean) < 1e-3:
         return f"{short(mean)} ± {short(deviation, 2)}"
     places = max(0, 1 - math.floor(math.log10(deviation)))
-    return f"{mean:.{places}f} ± {deviation:.{places}f}".replace("0.", ".")
+    return re.sub(r"(?<!\d)0\.", ".", f"{mean:.{places}f} ± {deviation:.{places}f}")
 
 
 def print_table(header, rows):
