@@ -67,8 +67,8 @@ std::vector<std::string> counting_columns(const Table& table, const TaskOptions&
       return values[c] != expected || std::floor(expected) != expected;
     });
   }
-  std::vector<std::string> names;
-  for (const std::size_t c : counting) names.push_back(table.columns()[c].name);
+  std::vector<std::string> names(counting.size());
+  std::ranges::transform(counting, names.begin(), [&](std::size_t c) { return table.columns()[c].name; });
   return names;
 }
 
