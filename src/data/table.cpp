@@ -15,7 +15,7 @@ std::uint64_t text_code(std::string_view text) {
 }
 
 Table::Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect)
-    : columns_(std::move(columns)), rows_(std::move(rows)), dialect_(dialect) {}
+    : columns_(std::move(columns)), rows_(std::move(rows)), dialect_(std::move(dialect)) {}
 
 std::vector<std::string> Table::kept(std::size_t row) const {
   std::vector<std::string> fields;
