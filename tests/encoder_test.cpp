@@ -377,8 +377,8 @@ TEST(Encoder, AFewValuesFarOutDoNotStretchTheScale) {
 
 // The features of each value of a column that has them all in its training rows.
 std::vector<float> features_of(const std::vector<double>& column, const std::vector<double>& values) {
-  std::vector<std::string> cells;
-  for (const double x : column) cells.push_back(fmt::format("{}", x));
+  std::vector<std::string> cells(column.size());
+  std::ranges::transform(column, cells.begin(), [](double x) { return fmt::format("{}", x); });
   const Encoder encoder = fit_column(column_of(cells));
   EXPECT_EQ(encoder.columns()[0].form, Form::scaled);
   EXPECT_GT(encoder.columns()[0].deviation, 0);
@@ -552,8 +552,8 @@ TEST(Encoder, TextsOfTheirOwnInNearlyEveryRowAreIds) {
   for (const auto& [rows, copies, ids] :
        {std::tuple(100, 0, true), std::tuple(99, 0, false), std::tuple(1000, 50, true), std::tuple(1000, 51, false),
         std::tuple(1000, 900, false)}) {
-    std::vector<std::string> values;
-    for (int r = 0; r < rows; ++r) values.push_back(fmt::format("id-{}", r < copies ? -1 : r));
+    std::vector<std::string> values(static_cast<std::size_t>(rows));
+    for (int r = 0; r < rows; ++r) values[static_cast<std::size_t>(r)] = fmt::format("id-{}", r < copies ? -1 : r);
     const Table table = column_of(values);
     const Encoder encoder = fit_column(table);
     EXPECT_EQ(encoder.columns()[0].form == Form::dropped, ids) << rows << ' ' << copies;
