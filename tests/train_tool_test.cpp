@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -719,7 +720,8 @@ TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
 // Nine digits of 1e12 would be multiples of 10,000: the same for every row.
 TEST_F(TrainTool, PrintsPredictionsThatReadBackEqual) {
   std::string rows = "x,y,bit\n";
-  for (int i = 0; i < 200; ++i) rows += fmt::format("{},{},{}\n", i, 1'000'000'000'000 + 10 * i, i > 120 ? 1 : 0);
+  for (int i = 0; i < 200; ++i)
+    rows += fmt::format("{},{},{}\n", i, 1'000'000'000'000 + std::int64_t{10} * i, i > 120 ? 1 : 0);
   const std::string file = write("large.csv", rows);
   const auto fields_of = [&](const std::string& out) {
     std::vector<Words> fields;

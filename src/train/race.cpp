@@ -12,7 +12,7 @@ namespace ignd {
 namespace {
 
 // A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
-constexpr double near = 1.05;
+constexpr double close_to_best = 1.05;
 
 RacedRate try_rate(const LearningTask& task, RunOptions options, double rate, const std::atomic<bool>& stop,
                    const std::function<void(std::uint64_t)>& progress) {
@@ -44,7 +44,7 @@ std::optional<double> choose(const std::vector<RacedRate>& rates) {
     }
     if (!std::isfinite(lowest)) continue;
     for (const RacedRate& raced : rates) {
-      if (raced.collapsed == collapsed && raced.loss <= near * lowest) return raced.rate;
+      if (raced.collapsed == collapsed && raced.loss <= close_to_best * lowest) return raced.rate;
     }
   }
   return std::nullopt;
