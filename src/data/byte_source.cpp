@@ -222,11 +222,19 @@ class Text final : public ByteSource {
   const std::string& name() const override { return bytes_->name(); }
 
  private:
-  // Up to the first newline. What is found does not depend on how the bytes arrive.
+  // Up to the first newline, or as far as a file of another format might have to be told by. What is found does not
+  // depend on how the bytes arrive.
   void look(std::size_t chunk) {
     constexpr std::size_t enough = std::size_t{1} << 16;
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    const auto body = [&] {
+      const std::string_view all = front_;
+      return all.substr(all.starts_with(mark) ? mark.size() : 0);
+    };
     bool ended = false;
-    while (!ended && front_.size() < enough && front_.find('\n') == std::string::npos) {
+    while (!ended && front_.size() < enough &&
+           (front_.find('\n') == std::string::npos ||
+            (body().size() < format_bytes && begins_like_other_format(body())))) {
       const std::size_t before = front_.size();
       front_.resize(before + chunk);
       const std::size_t count = bytes_->read(std::span(front_).subspan(before));
@@ -237,10 +245,10 @@ class Text final : public ByteSource {
     if (front_.starts_with("\xff\xfe") || front_.starts_with("\xfe\xff")) {
       throw FileError(fmt::format("{} is UTF-16; save it as UTF-8", name()));
     }
-    if (front_.starts_with("\xef\xbb\xbf")) given_ = 3;
-    if (const std::string other = describe_other_format(std::string_view(front_).substr(given_)); !other.empty()) {
-      throw FileError(fmt::format("{} is {}", name(), other));
-    }
+    given_ = front_.size() - body().size();
+    const std::size_t judged = begins_like_other_format(body()) ? format_bytes : body().substr(0, enough).find('\n');
+    const std::string other = describe_other_format(body().substr(0, std::min(judged, enough)));
+    if (!other.empty()) throw FileError(fmt::format("{} is {}", name(), other));
     const std::string_view seen = std::string_view(front_).substr(0, enough);
     if (seen.find('\n') != std::string_view::npos) return;
     const std::size_t first = seen.find('\r');

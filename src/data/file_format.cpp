@@ -41,6 +41,8 @@ constexpr Magic magics[]{
     {"%PDF-"sv, "a PDF file", "", "ignd reads tables as comma-separated values"},
 };
 
+constexpr std::string_view zip_magic = "PK\3\4";
+
 std::string_view without_spaces(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
   return text;
@@ -94,9 +96,17 @@ std::string describe_other_format(std::string_view beginning) {
     return fmt::format("{}; {}", magic.what,
                        magic.reader.empty() ? std::string(magic.advice) : in_python(magic.reader));
   }
-  if (beginning.starts_with("PK\3\4")) return describe_zip(beginning);
+  if (beginning.starts_with(zip_magic)) return describe_zip(beginning);
   if (is_web_page(beginning)) return "a web page; did the download fail?";
   return describe_json(beginning);
+}
+
+bool begins_like_other_format(std::string_view beginning) {
+  const auto agrees = [&](std::string_view bytes) {
+    const std::size_t both = std::min(bytes.size(), beginning.size());
+    return bytes.substr(0, both) == beginning.substr(0, both);
+  };
+  return agrees(zip_magic) || std::ranges::any_of(magics, agrees, &Magic::bytes);
 }
 
 }  // namespace ignd
