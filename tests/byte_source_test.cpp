@@ -181,6 +181,15 @@ TEST(ByteSource, ReadsPipesAndStopsWaitingForThem) {
   close(ends[1]);
 }
 
+TEST(ByteSource, AnotherFormatIsRefusedHoweverItsBytesArrive) {
+  // HDF5 has newlines among its first bytes.
+  const std::string bytes = "\x89HDF\r\n\x1a\n1 3:4\n";
+  for (const std::size_t piece : {1U, 2U, 3U, 4096U}) {
+    EXPECT_THROW(read_all(*as_text(std::make_unique<testing::Pieces>(bytes, piece))), FileError) << piece;
+    EXPECT_THROW(read_all(*as_text(bytes_of(bytes, "it")), piece), FileError) << piece;
+  }
+}
+
 TEST(ByteSource, ATextIsTheSameHoweverItsBytesArrive) {
   const std::string long_line(100'000, 'x');
   const std::vector<std::pair<std::string, std::string>> cases{
