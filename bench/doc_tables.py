@@ -170,14 +170,14 @@ def steps():
     methods = ["sgd", "ignd", "adam", "adam-ignd"]
     print_table(
         ["us per sample (ratio to the floor)", *methods],
-        [[name, *(f"{short(r['us_per_sample'])} ({r['us_per_sample'] / r['floor_us']:.2g})"
+        [[name, *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
                   for r in (found[model, method] for method in methods))] for model, name in networks.items()],
     )
     batches = ["sgd b={}", "ignd average b={}", "ignd exact b={}", "adam b={}"]
     print()
     print_table(
         ["MLP 8-32-64-32-1 in batches", *(b.split(" b=")[0] for b in batches)],
-        [[f"b = {size}", *(f"{short(r['us_per_sample'])} ({r['us_per_sample'] / r['floor_us']:.2g})"
+        [[f"b = {size}", *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
                            for r in (found["mlp:widths=8x32x64x32", b.format(size)] for b in batches))]
          for size in (8, 32, 128)],
     )
