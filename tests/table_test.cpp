@@ -538,6 +538,8 @@ TEST(Table, GarbageIsReadOrRefused) {
     // However it is read, the outcome is the same.
     std::string first;
     for (const TableOptions& way : ways()) {
+      // Handing halves of a short text to a second thread takes most of the time, minutes under the thread sanitizer.
+      if (way.threads > 1 && trial % 5 != 0) continue;
       std::string outcome;
       try {
         for (const Fields& row : cells(Table::parse_csv(text, way)))
