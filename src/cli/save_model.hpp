@@ -30,7 +30,7 @@ class ModelFile {
  public:
   struct Options {
     std::string save;    // the name that the user gave; empty: none
-    std::string resume;  // the run that is gone on with; empty: none
+    std::string resume;  // the run to resume; empty: none
   };
 
   // Throws FileError where nothing could be saved, another run has the name, or there is a file that is no model.

@@ -194,7 +194,7 @@ class StreamPass {
     learner_.set_events(std::move(events));
   }
 
-  // A run that is gone on with finds its predictions as they were when the model was saved. What a run that was killed
+  // A resumed run finds its predictions as they were when the model was saved. What a run that was killed
   // wrote after that is cut off.
   std::unique_ptr<PredictionWriter> open_writer() const {
     using Mode = PredictionWriter::Mode;
