@@ -33,7 +33,7 @@ class ModelFile {
     std::string resume;  // the run to resume; empty: none
   };
 
-  // Throws FileError where nothing could be saved, another run has the name, or there is a file that is no model.
+  // Throws FileError where nothing could be saved, another run has the name, or a file there is not a model.
   ModelFile(const Options& options, const DataFile& data);
   ~ModelFile();
   ModelFile(const ModelFile&) = delete;
