@@ -44,7 +44,7 @@ double peak_per_millisecond() {
   return work / time;
 }
 
-std::vector<float> normal_numbers(std::size_t count, ignd::Stream& stream) {
+std::vector<float> normal_numbers(std::size_t count, ignd::RandomStream& stream) {
   std::vector<float> numbers(count);
   for (float& number : numbers) number = static_cast<float>(stream.normal());
   return numbers;
@@ -59,7 +59,7 @@ struct Multiplications {
 void measure(const char* name, const Shape& input, const std::vector<ImageLayer>& layers, bool first, unsigned threads,
              Multiplications floor, double peak) {
   const auto layer = ignd::make_image_layers<float>(input, layers, threads);
-  ignd::Stream stream(1, "image layers");
+  ignd::RandomStream stream(1, "image layers");
   std::vector<float> w(layer->weights());
   layer->fill_initial(w, stream);
   const auto in = normal_numbers(input.count(), stream);

@@ -16,7 +16,7 @@
 
 namespace {
 
-using ignd::Stream;
+using ignd::RandomStream;
 using namespace ignd::kernels;
 
 struct Shape {
@@ -29,7 +29,7 @@ constexpr std::size_t lengths[] = {32, 64, 256, 4096};
 
 template <class T>
 std::vector<T> normals(std::size_t n, double scale = 1) {
-  Stream stream(1, "bench");
+  RandomStream stream(1, "bench");
   std::vector<T> values(n);
   for (T& value : values) value = static_cast<T>(scale * stream.normal());
   return values;
@@ -74,7 +74,7 @@ void gather_dot(benchmark::State& state, const Table<T>& table) {
       1024;  // as in a stream of examples, an index is not in the cache because of the last
   const auto w = normals<T>(size);
   const auto x = normals<T>(indices);
-  Stream stream(2, "bench");
+  RandomStream stream(2, "bench");
   std::vector<std::uint32_t> index(indices * examples);
   for (auto& at : index) at = static_cast<std::uint32_t>(stream.below(size));
   std::size_t example = 0;

@@ -43,7 +43,7 @@ struct SampleSet {
 
 std::shared_ptr<const SampleSet> some_images() {
   auto samples = std::make_shared<SampleSet>();
-  ignd::Stream stream(1, "steps");
+  ignd::RandomStream stream(1, "steps");
   for (int k = 0; k < 8; ++k) {
     samples->images.push_back(ignd::cli::random_image(stream));
     samples->tensors.push_back(torch::from_blob(samples->images.back().data(), {1, 3, 224, 224}).clone());
@@ -53,7 +53,7 @@ std::shared_ptr<const SampleSet> some_images() {
 
 std::shared_ptr<const SampleSet> some_texts() {
   auto samples = std::make_shared<SampleSet>();
-  ignd::Stream stream(2, "steps");
+  ignd::RandomStream stream(2, "steps");
   for (int k = 0; k < 64; ++k) {
     samples->texts.push_back(ignd::cli::random_text(stream));
     const std::vector<std::int64_t> tokens(samples->texts.back().begin(), samples->texts.back().end());

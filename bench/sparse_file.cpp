@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   }
   const bool vw = std::string(argv[1]) == "vw";
   constexpr std::size_t features = std::size_t{1} << 18;
-  ignd::Stream stream(1, "sparse file");
+  ignd::RandomStream stream(1, "sparse file");
   std::vector<double> weights(features);
   for (double& weight : weights) weight = stream.normal();
   std::array<std::size_t, 40> index{};

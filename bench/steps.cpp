@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t distinct = 256;  // samples, taken again and again
 
 void train_network(const ignd::TrainerOptions& options, std::size_t steps) {
-  ignd::Stream stream(1, "steps");
+  ignd::RandomStream stream(1, "steps");
   ignd::Samples<float> samples(8);
   std::vector<float> x(8);
   for (std::size_t i = 0; i < distinct; ++i) {
@@ -36,7 +36,7 @@ void train_network(const ignd::TrainerOptions& options, std::size_t steps) {
 
 void train_hashed(const ignd::TrainerOptions& options, std::size_t steps) {
   constexpr std::size_t active = 40;
-  ignd::Stream stream(1, "steps");
+  ignd::RandomStream stream(1, "steps");
   std::vector<std::uint32_t> index(distinct * active);
   const std::vector<float> values(active, 1.0F);
   for (std::size_t i = 0; i < distinct; ++i) {
@@ -55,7 +55,7 @@ void train_hashed(const ignd::TrainerOptions& options, std::size_t steps) {
 }
 
 void train_cnn(const ignd::TrainerOptions& options, std::size_t steps) {
-  ignd::Stream stream(1, "steps");
+  ignd::RandomStream stream(1, "steps");
   std::vector<std::vector<float>> images;
   for (std::size_t i = 0; i < 8; ++i) images.push_back(ignd::cli::random_image(stream));
   ignd::Network<float> model(ignd::cli::cnn_text);
@@ -64,7 +64,7 @@ void train_cnn(const ignd::TrainerOptions& options, std::size_t steps) {
 }
 
 void train_lstm(const ignd::TrainerOptions& options, std::size_t steps) {
-  ignd::Stream stream(1, "steps");
+  ignd::RandomStream stream(1, "steps");
   std::vector<std::vector<std::uint32_t>> texts;
   for (std::size_t i = 0; i < distinct; ++i) texts.push_back(ignd::cli::random_text(stream));
   ignd::Network<float> model(ignd::cli::lstm_text);

@@ -4,9 +4,9 @@
 // and offset (the last two of the targets). Prints the mean over the seeds, or with one setting all of them.
 //   build/release/bin/stream_defaults --write ROWS SEED STREAM > FILE
 // writes a stream as Vowpal Wabbit's text; the labels of classes are -1 and 1 there.
-#include "core/text.hpp"
+#include "base/text.hpp"
+#include "learn/stream_learner.hpp"
 #include "stream_scenarios.hpp"
-#include "train/stream_learner.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -48,8 +48,8 @@ Setting parse_setting(const std::string& text) {
     } else if (key == "schedule") {
       setting.options.schedule = ignd::Schedule::parse(value);
     } else if (key == "metric") {
-      setting.options.metric =
-          value == "fading" ? ignd::MetricKind::fading_second_moment : ignd::MetricKind::second_moment;
+      setting.options.preconditioner =
+          value == "fading" ? ignd::PreconditionerKind::fading_second_moment : ignd::PreconditionerKind::second_moment;
     } else if (key == "centre") {
       setting.options.centre = value == "1";
     } else if (key == "scale") {

@@ -28,20 +28,20 @@ struct DenseStream {
   enum class Scales { one, powers, uniform } scales = Scales::one;
 };
 
-inline double scale_of(DenseStream::Scales scales, Stream& stream) {
+inline double scale_of(DenseStream::Scales scales, RandomStream& stream) {
   if (scales == DenseStream::Scales::one) return 1;
   if (scales == DenseStream::Scales::uniform) return stream.uniform(-1e4, 1e4);
   const double sign = stream.below(2) == 0 ? 1 : -1;
   return sign * std::pow(10, stream.uniform(-4, 4));
 }
 
-inline double label_with(double log_odds, Stream& stream) {
+inline double label_with(double log_odds, RandomStream& stream) {
   return stream.uniform() < 1 / (1 + std::exp(-log_odds)) ? 1 : 0;
 }
 
 inline ExampleBlock make_dense(const DenseStream& kind, std::uint64_t seed, std::size_t rows) {
-  Stream data(seed, "data");
-  Stream scale_stream(seed, "scales");
+  RandomStream data(seed, "data");
+  RandomStream scale_stream(seed, "scales");
   std::vector<double> before(kind.features), after(kind.features), scales(kind.features);
   for (double& w : before) w = kind.weights * data.normal();
   for (double& w : after) w = kind.weights * data.normal();
@@ -73,7 +73,7 @@ struct SparseStream {
 
 inline ExampleBlock make_sparse(const SparseStream& kind, std::uint64_t seed, std::size_t rows) {
   constexpr double features = 1 << 18;
-  Stream data(seed, "data");
+  RandomStream data(seed, "data");
   std::vector<double> w(1 << 18);
   for (double& value : w) value = kind.weights * data.normal();
   ExampleBlock block;

@@ -3,8 +3,8 @@
 // or log loss), the mean over three seeds.
 //   build/release/bin/table_defaults [FOLDER for the data sets]
 #include "ignd/ignd.hpp"
-#include "train/race.hpp"
-#include "train/table_task.hpp"
+#include "learn/race.hpp"
+#include "learn/table_dataset.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,12 +27,12 @@ struct DataSet {
   std::string name;
   std::string header;
   int rows;
-  std::function<std::string(Stream&)> row;  // the target comes last
+  std::function<std::string(RandomStream&)> row;  // the target comes last
 };
 
 double logistic(double z) { return 1 / (1 + std::exp(-z)); }
 
-std::vector<double> normals(Stream& stream, std::size_t count) {
+std::vector<double> normals(RandomStream& stream, std::size_t count) {
   std::vector<double> values(count);
   for (double& value : values) value = stream.normal();
   return values;
@@ -45,7 +45,7 @@ std::string names(std::size_t count) {
 }
 
 // Friedman's first function: interactions, a square, noise, and five inputs that do nothing.
-std::string friedman(Stream& s) {
+std::string friedman(RandomStream& s) {
   std::array<double, 10> x{};
   for (double& value : x) value = s.uniform();
   const double y = 10 * std::sin(3.14159265 * x[0] * x[1]) + 20 * (x[2] - .5) * (x[2] - .5) + 10 * x[3] + 5 * x[4];
@@ -53,7 +53,7 @@ std::string friedman(Stream& s) {
 }
 
 // Prices: products of effects, two text columns, missing values, a long tail.
-std::string price(Stream& s) {
+std::string price(RandomStream& s) {
   const auto kind = s.below(8);
   const auto town = s.below(30);
   const double kind_effect = .5 * std::sin(static_cast<double>(kind) * 2.3);
@@ -67,13 +67,13 @@ std::string price(Stream& s) {
   return fmt::format("k{},t{},{:.2f},{:.1f},{},{:.0f}", kind, town, size, age, shown, y);
 }
 
-std::string interaction_class(Stream& s) {
+std::string interaction_class(RandomStream& s) {
   const auto x = normals(s, 8);
   const double z = 2 * x[0] * x[1] + x[2] - .5 * x[3] * x[3] + .5 + std::sin(2 * x[4]);
   return fmt::format("{:.4f},{}", fmt::join(x, ","), s.uniform() < logistic(2 * z) ? "yes" : "no");
 }
 
-std::string rare_class(Stream& s) {
+std::string rare_class(RandomStream& s) {
   const auto c = s.below(6);
   const double a = std::exp(s.normal());
   const double b = 50 + 10 * s.normal();
@@ -82,13 +82,13 @@ std::string rare_class(Stream& s) {
   return fmt::format("c{},{:.4f},{:.2f},{},{}", c, a, b, k, s.uniform() < logistic(z) ? 1 : 0);
 }
 
-std::string small(Stream& s) {
+std::string small(RandomStream& s) {
   const auto x = normals(s, 5);
   return fmt::format("{:.4f},{:.4f}", fmt::join(x, ","), x[0] + .5 * x[1] * x[2] + .3 * s.normal());
 }
 
 // Inputs with very long tails, an output in the millions.
-std::string heavy(Stream& s) {
+std::string heavy(RandomStream& s) {
   std::array<double, 4> x{};
   for (double& value : x) value = s.normal() / std::max(.15, std::abs(s.normal()));
   const double v = 10 * s.uniform();
@@ -97,7 +97,7 @@ std::string heavy(Stream& s) {
 }
 
 // A linear function of ten of sixty inputs, and much noise.
-std::string wide(Stream& s) {
+std::string wide(RandomStream& s) {
   const auto x = normals(s, 60);
   double y = 2 * s.normal();
   for (std::size_t i = 0; i < 10; ++i) y += std::cos(static_cast<double>(i) * 1.3) * x[i];
@@ -118,31 +118,31 @@ Table make_table(const DataSet& set, const std::filesystem::path& folder) {
   const std::string path = folder / (set.name + ".csv");
   auto file = fmt::output_file(path);
   file.print("{}\n", set.header);
-  Stream stream(7, set.name);
+  RandomStream stream(7, set.name);
   for (int i = 0; i < set.rows; ++i) file.print("{}\n", set.row(stream));
   file.close();
   return Table::read_csv(path, {});
 }
 
-double score(const Quality& quality, const Quality& constant) {
+double score(const Scores& quality, const Scores& constant) {
   if (quality.classification) return quality.classification->log_loss;
   return quality.regression ? quality.regression->rmse / constant.regression->rmse : 1;
 }
 
-double train(const TableTask& task, RunOptions options, bool raced) {
+double train(const TableDataset& task, RunOptions options, bool raced) {
   const std::atomic<bool> stop = false;
   if (raced) {
     const Race result = race(task, options, 20'000, stop);
     if (!result.best) return std::nan("");
     options.rate = *result.best;
   }
-  TrainingRun run(task, options);
+  Run run(task, options);
   while (run.status() == TrainingStatus::running) run.learn_epoch(stop, [] {});
   const auto model = run.kept();
   Trace<float> trace(*model);
   const auto& rows = task.split().validation;
-  const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model->predict(x, trace); });
-  return score(quality, judge(task, rows, [](const Input<float>&) { return 0.0; }));
+  const Scores quality = evaluate(task, rows, [&](const Input<float>& x) { return model->predict(x, trace); });
+  return score(quality, evaluate(task, rows, [](const Input<float>&) { return 0.0; }));
 }
 
 void print_row(const std::vector<Table>& tables, const std::string& label, const RunOptions& options, bool raced) {
@@ -151,12 +151,12 @@ void print_row(const std::vector<Table>& tables, const std::string& label, const
     double sum = 0;
     constexpr std::array<std::uint64_t, 3> seeds{1, 2, 3};
     for (const std::uint64_t seed : seeds) {
-      TaskOptions task;
+      DatasetOptions task;
       task.target = "y";
       task.seed = seed;
       RunOptions run = options;
       run.seed = seed;
-      sum += train(TableTask(table, task), run, raced);
+      sum += train(TableDataset(table, task), run, raced);
     }
     fmt::print(" {:9.4f}", sum / seeds.size());
     std::fflush(stdout);

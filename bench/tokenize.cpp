@@ -2,7 +2,7 @@
 //   IGND_DATA=data build/bench/bin/tokenize data/aclImdb_v1.tar.gz 5
 // A file, an archive of files or a folder of them; the best of so many runs, in processor time, which depends less on
 // what else runs.
-#include "core/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "data/archive.hpp"
 #include "data/catalogue.hpp"
 #include "data/tokenizer.hpp"

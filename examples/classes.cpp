@@ -16,7 +16,7 @@ struct Point {
 };
 
 // Around the corners of a triangle.
-Point draw(ignd::Stream& stream) {
+Point draw(ignd::RandomStream& stream) {
   constexpr double third = 2.0943951;
   const auto label = static_cast<double>(stream.below(3));
   const double x = 2 * std::cos(third * label) + stream.normal(), y = 2 * std::sin(third * label) + stream.normal();
@@ -39,7 +39,7 @@ int main() {
   ignd::BatchTrainer<float> trainer(model, {.loss = ignd::make_vector_loss("softmax"),
                                             .schedule = ignd::Schedule::constant(0.5),
                                             .batch = {.size = 16, .mode = ignd::BatchMode::exact, .lambda = 0.1}});
-  ignd::Stream stream(1, "points");
+  ignd::RandomStream stream(1, "points");
   std::array<Point, 16> points{};
   std::array<ignd::Sample<float>, 16> samples;
   for (int step = 0; step < 300; ++step) {

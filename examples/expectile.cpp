@@ -26,7 +26,7 @@ int main() {
   ignd::Linear<double> model(1);
   ignd::Trainer<double> trainer(
       model, {.loss = std::make_shared<Expectile>(0.9), .schedule = ignd::Schedule::robbins_monro(0.5, 100)});
-  ignd::Stream stream(1, "data");
+  ignd::RandomStream stream(1, "data");
   for (int i = 0; i < 50000; ++i) {
     const std::vector<double> x{stream.uniform(-2, 2)};
     trainer.step({{x}, 2 * x[0] + 1 + stream.normal()});

@@ -20,7 +20,7 @@ int main() {
   ignd::Linear<double> model(1);
   ignd::Trainer<double> trainer(
       model, {.loss = std::make_shared<TenTrials>(), .schedule = ignd::Schedule::robbins_monro(0.5, 100)});
-  ignd::Stream stream(1, "data");
+  ignd::RandomStream stream(1, "data");
   for (int i = 0; i < 20000; ++i) {
     const std::vector<double> x{stream.uniform(-2, 2)};
     const double p = 1 / (1 + std::exp(1 - 2 * x[0]));

@@ -31,7 +31,7 @@ class Decay final : public ignd::Model<double> {
 int main() {
   Decay model;
   ignd::Trainer<double> trainer(model, {.schedule = ignd::Schedule::constant(0.5)});
-  ignd::Stream stream(1, "data");
+  ignd::RandomStream stream(1, "data");
   for (int i = 0; i < 5000; ++i) {
     const std::vector<double> t{stream.uniform(0, 4)};
     trainer.step({{t}, 3 * std::exp(-0.7 * t[0])});

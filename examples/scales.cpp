@@ -17,7 +17,7 @@ double progressive_error(const char* optimizer, double phi) {
   ignd::Linear<double> model(features, false);
   ignd::Trainer<double> trainer(
       model, {.optimizer = ignd::find_optimizer(optimizer), .schedule = ignd::Schedule::constant(0.1)});
-  ignd::Stream stream(1, "scales");
+  ignd::RandomStream stream(1, "scales");
   std::vector<double> truth(features);
   for (double& w : truth) w = stream.normal();
   double sum = 0;

@@ -1,7 +1,8 @@
 // Online learning from a stream: each line of standard input is a target followed by name:value features, such as
 //   12.5 rooms:3 area:71 city=Lucca:1
-// It predicts each line before it learns from it and prints the loss at doubling intervals. The metric takes care of
-// features with scales of their own. With a file name it goes on from that checkpoint and saves to it at the end:
+// It predicts each line before it learns from it and prints the loss at doubling intervals. The preconditioner takes
+// care of features with scales of their own. With a file name it goes on from that checkpoint and saves to it at the
+// end:
 //   build/release/bin/stream model.ignd < data.txt
 #include <cstdio>
 #include <exception>
@@ -40,8 +41,8 @@ Line parse(const std::string& text) {
 
 void learn(std::istream& in, const char* file) {
   ignd::HashedLinear<float> model(18);
-  ignd::Trainer<float> trainer(model,
-                               {.schedule = ignd::Schedule::constant(0.1), .metric = ignd::MetricKind::second_moment});
+  ignd::Trainer<float> trainer(
+      model, {.schedule = ignd::Schedule::constant(0.1), .preconditioner = ignd::PreconditionerKind::second_moment});
   if (file != nullptr && std::filesystem::exists(file)) trainer.restore(ignd::Checkpoint::read(file));
 
   double sum = 0;

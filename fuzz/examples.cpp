@@ -1,6 +1,6 @@
 #include "examples.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "require.hpp"
 

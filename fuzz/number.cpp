@@ -1,4 +1,4 @@
-#include "data/number.hpp"
+#include "base/number.hpp"
 
 #include "require.hpp"
 

@@ -108,7 +108,7 @@ struct Data {
 
   // The first sample has as many different features as any other: room for it is room for all.
   explicit Data(bool sparse) {
-    Stream stream(1, "data");
+    RandomStream stream(1, "data");
     for (std::uint32_t k = 0; k < sample_count; ++k) {
       values.push_back(testing::normal_vector<T>(stream, features));
       index.emplace_back();
@@ -149,13 +149,13 @@ TYPED_TEST(Allocation, AStepTakesNoMemory) {
   for (const auto& spec : model_specs) {
     for (const auto& transform : transform_names()) {
       for (const auto& rule : step_rule_names()) {
-        for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+        for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
           for (const std::uint64_t average_from : {0, 10}) {
             SCOPED_TRACE(fmt::format("{} {} {} metric {} average_from {}", spec, rule, transform,
                                      static_cast<int>(metric), average_from));
             expect_steps_allocate_nothing<TypeParam>(spec, {.optimizer = {rule, transform},
                                                             .schedule = Schedule::constant(0.01),
-                                                            .metric = metric,
+                                                            .preconditioner = metric,
                                                             .average_from = average_from});
           }
         }
@@ -204,14 +204,14 @@ TYPED_TEST(Allocation, AStepWithABatchTakesNoMemory) {
     for (const auto* transform : {"plain", "adam"}) {
       for (const auto* rule : {"gradient", "gauss-newton"}) {
         for (const auto mode : {BatchMode::average, BatchMode::exact}) {
-          for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+          for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
             if (mode == BatchMode::exact && std::string(rule) == "gradient") continue;
             SCOPED_TRACE(fmt::format("{} {} {} {} {}", spec, rule, transform, to_string(mode), to_string(metric)));
             expect_batches_allocate_nothing<TypeParam>(spec,
                                                        {.loss = make_vector_loss(several ? "softmax" : "logistic"),
                                                         .optimizer = {rule, transform},
                                                         .schedule = Schedule::constant(0.01),
-                                                        .metric = metric,
+                                                        .preconditioner = metric,
                                                         .average_from = 10,
                                                         .batch = {.size = 6, .mode = mode, .lambda = 1}});
           }
@@ -226,7 +226,7 @@ template <class T>
 void expect_network_batches_allocate_nothing(const std::string& spec, const BatchTrainerOptions& options) {
   constexpr std::size_t size = 3;
   const auto model = make_model<T>(spec);
-  Stream stream(2, "data");
+  RandomStream stream(2, "data");
   std::vector<std::vector<T>> images;
   std::vector<std::vector<std::uint32_t>> texts;
   for (std::uint32_t k = 0; k < sample_count; ++k) {
@@ -290,10 +290,11 @@ TYPED_TEST(Allocation, APredictionWithATraceTakesNoMemory) {
 
 TYPED_TEST(Allocation, DenseModelsTakeNoMemoryForTheFirstStepEither) {
   for (const auto* spec : {"linear:features=4", "mlp:widths=4x5x3"}) {
-    for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+    for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
       const auto model = make_model<TypeParam>(spec);
       const Data<TypeParam> data(false);
-      Trainer<TypeParam> trainer(*model, {.optimizer = {"gauss-newton", "adam"}, .metric = metric, .average_from = 1});
+      Trainer<TypeParam> trainer(*model,
+                                 {.optimizer = {"gauss-newton", "adam"}, .preconditioner = metric, .average_from = 1});
       EXPECT_EQ(allocations_of([&] { trainer.step(data[0]); }), 0U) << spec;
     }
   }

@@ -1,4 +1,4 @@
-#include "core/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 #include "environment.hpp"
 #include "ignd/error.hpp"

@@ -1,4 +1,4 @@
-#include "train/baselines.hpp"
+#include "learn/baselines.hpp"
 
 #include "dense_algebra.hpp"
 #include "support.hpp"
@@ -40,7 +40,7 @@ struct Data {
 const RidgeChoice no_ridge{.validation = {}, .ridges = {0}};
 const RidgeChoice tiny_ridge{.validation = {}, .ridges = {1e-8}};
 
-Data random_data(Stream& stream, std::size_t rows, std::size_t features) {
+Data random_data(RandomStream& stream, std::size_t rows, std::size_t features) {
   Data data{features, normal_vector<float>(stream, rows * features), normal_vector(stream, rows), {}};
   for (std::size_t i = 0; i < rows; ++i) data.weight.push_back(stream.uniform(0.1, 3));
   return data;
@@ -48,7 +48,7 @@ Data random_data(Stream& stream, std::size_t rows, std::size_t features) {
 
 // What real tables do to a solver: one-hot groups, constants, units of their own, copies, near copies, means far from
 // zero. Copies are of columns that are finished, so that rounding does not make them nearly the same instead.
-void make_difficult(Data& data, Stream& stream) {
+void make_difficult(Data& data, RandomStream& stream) {
   for (std::size_t k = 0; k < data.features; ++k) {
     const auto kind = stream.below(8);
     const auto other = stream.below(k + 1);
@@ -65,7 +65,7 @@ void make_difficult(Data& data, Stream& stream) {
   }
 }
 
-void make_labels(Data& data, Stream& stream) {
+void make_labels(Data& data, RandomStream& stream) {
   for (std::size_t i = 0; i < data.size(); ++i) {
     const double logit = 0.3 + (data.features > 0 ? data.row(i)[0] : 0);
     data.y[i] = stream.uniform() < 1 / (1 + std::exp(-logit)) ? 1 : 0;
@@ -140,7 +140,7 @@ TEST(BestConstant, OfOneClassCountsHalfARowOfTheOther) {
 }
 
 TEST(LeastSquares, FindsTheLineThatMadeTheData) {
-  Stream stream(1, "baselines");
+  RandomStream stream(1, "baselines");
   Data data = random_data(stream, 50, 3);
   for (std::size_t i = 0; i < 50; ++i) {
     data.y[i] = 4 + 2 * static_cast<double>(data.row(i)[0]) - 3 * static_cast<double>(data.row(i)[2]);
@@ -153,7 +153,7 @@ TEST(LeastSquares, FindsTheLineThatMadeTheData) {
 }
 
 TEST(LeastSquares, EqualsADenseSolveForManyShapes) {
-  Stream stream(2, "baselines");
+  RandomStream stream(2, "baselines");
   for (const std::size_t rows : {1, 2, 3, 10, 127, 128, 129, 400}) {
     for (const std::size_t features : {0, 1, 2, 5, 20, 60}) {
       const Data data = random_data(stream, rows, features);
@@ -164,7 +164,7 @@ TEST(LeastSquares, EqualsADenseSolveForManyShapes) {
 }
 
 TEST(LeastSquares, EqualsADenseSolveForDifficultColumns) {
-  Stream stream(3, "baselines");
+  RandomStream stream(3, "baselines");
   for (int trial = 0; trial < 300; ++trial) {
     const std::size_t features = 1 + stream.below(12);
     Data data = random_data(stream, 30 + stream.below(200), features);
@@ -174,7 +174,7 @@ TEST(LeastSquares, EqualsADenseSolveForDifficultColumns) {
 }
 
 TEST(LeastSquares, KeepsWeightsSmallIfThereAreFewerRowsThanFeatures) {
-  Stream stream(4, "baselines");
+  RandomStream stream(4, "baselines");
   for (int trial = 0; trial < 50; ++trial) {
     const Data data = random_data(stream, 5, 40);
     const auto fit = least_squares(data.rows(), 40, no_ridge).value();
@@ -185,14 +185,14 @@ TEST(LeastSquares, KeepsWeightsSmallIfThereAreFewerRowsThanFeatures) {
 }
 
 TEST(LeastSquares, GivesAConstantColumnNoWeight) {
-  Stream stream(5, "baselines");
+  RandomStream stream(5, "baselines");
   Data data = random_data(stream, 300, 2);
   for (std::size_t i = 0; i < 300; ++i) data.at(i, 1) = 0.1F;
   EXPECT_EQ(least_squares(data.rows(), 2, no_ridge).value().weights[1], 0);
 }
 
 TEST(LeastSquares, WeightsAreRepetitions) {
-  Stream stream(6, "baselines");
+  RandomStream stream(6, "baselines");
   Data data = random_data(stream, 20, 3), repeated{3, {}, {}, {}};
   for (std::size_t i = 0; i < 20; ++i) {
     data.weight[i] = static_cast<double>(i % 4);
@@ -209,7 +209,7 @@ TEST(LeastSquares, WeightsAreRepetitions) {
 }
 
 TEST(LogisticRegression, GradientIsZeroByFiniteDifferencesOfTheLikelihood) {
-  Stream stream(7, "baselines");
+  RandomStream stream(7, "baselines");
   for (int trial = 0; trial < 30; ++trial) {
     const std::size_t features = stream.below(5);
     Data data = random_data(stream, 200, features);
@@ -231,7 +231,7 @@ TEST(LogisticRegression, GradientIsZeroByFiniteDifferencesOfTheLikelihood) {
 
 // The gradient in units of each column's own spread, so that a column of 1e6 counts like any other.
 TEST(LogisticRegression, GradientIsZeroForDifficultColumns) {
-  Stream stream(8, "baselines");
+  RandomStream stream(8, "baselines");
   const auto loss = make_loss("logistic");
   for (int trial = 0; trial < 100; ++trial) {
     const std::size_t features = 1 + stream.below(8);
@@ -254,7 +254,7 @@ TEST(LogisticRegression, GradientIsZeroForDifficultColumns) {
 }
 
 TEST(LogisticRegression, NoPointNearbyIsMoreLikely) {
-  Stream stream(9, "baselines");
+  RandomStream stream(9, "baselines");
   Data data = random_data(stream, 200, 3);
   make_labels(data, stream);
   const auto fit = logistic_regression(data.rows(), 3, tiny_ridge).value();
@@ -273,7 +273,7 @@ TEST(LogisticRegression, WithoutFeaturesIsTheBestConstant) {
 }
 
 TEST(LogisticRegression, RareLabelsAreFitted) {
-  Stream stream(10, "baselines");
+  RandomStream stream(10, "baselines");
   Data data = random_data(stream, 20000, 1);
   for (std::size_t i = 0; i < data.size(); ++i) {
     data.weight[i] = 1;
@@ -286,7 +286,7 @@ TEST(LogisticRegression, RareLabelsAreFitted) {
 }
 
 TEST(LogisticRegression, SeparableDataStayFiniteAndAreSeparated) {
-  Stream stream(11, "baselines");
+  RandomStream stream(11, "baselines");
   for (int trial = 0; trial < 50; ++trial) {
     const std::size_t features = 1 + stream.below(30);
     Data data = random_data(stream, 2 + stream.below(40), features);
@@ -301,7 +301,7 @@ TEST(LogisticRegression, SeparableDataStayFiniteAndAreSeparated) {
 }
 
 TEST(LogisticRegression, OneClassStaysFinite) {
-  Stream stream(12, "baselines");
+  RandomStream stream(12, "baselines");
   for (const double label : {0.0, 1.0}) {
     Data data = random_data(stream, 20, 2);
     data.y.assign(20, label);
@@ -312,7 +312,7 @@ TEST(LogisticRegression, OneClassStaysFinite) {
 }
 
 TEST(LogisticRegression, TakesFewPasses) {
-  Stream stream(13, "baselines");
+  RandomStream stream(13, "baselines");
   Data data = random_data(stream, 100, 3);
   for (const bool separable : {false, true}) {
     make_labels(data, stream);
@@ -361,7 +361,7 @@ double largest_gradient(const Data& data, const Loss& loss, const LinearBaseline
 }
 
 TEST(Ridge, IsOnStandardizedFeaturesAndLeavesTheInterceptFree) {
-  Stream stream(21, "baselines");
+  RandomStream stream(21, "baselines");
   for (const double ridge : {0.1, 1.0, 100.0}) {
     Data data = random_data(stream, 80, 4);
     for (std::size_t i = 0; i < data.size(); ++i) {
@@ -388,7 +388,7 @@ TEST(Ridge, IsOnStandardizedFeaturesAndLeavesTheInterceptFree) {
 
 // Where a plane separates the labels of few training rows, fits without a ridge are certain and wrong on others.
 TEST(Ridge, ThatValidationRowsChooseKeepsSeparableLabelsModest) {
-  Stream stream(22, "baselines");
+  RandomStream stream(22, "baselines");
   for (int trial = 0; trial < 10; ++trial) {
     constexpr std::size_t features = 40;
     const auto sample = [&](std::size_t rows) {
@@ -413,7 +413,7 @@ TEST(Ridge, ThatValidationRowsChooseKeepsSeparableLabelsModest) {
 
 // The one of the lowest loss among all: found by trying each by itself.
 TEST(Ridge, IsTheOneThatValidationRowsLikeBest) {
-  Stream stream(23, "baselines");
+  RandomStream stream(23, "baselines");
   for (int trial = 0; trial < 20; ++trial) {
     const std::size_t features = 1 + stream.below(30);
     const auto sample = [&](std::size_t rows) {
@@ -440,7 +440,7 @@ TEST(Ridge, IsTheOneThatValidationRowsLikeBest) {
 }
 
 TEST(PoissonRegression, FindsTheRatesThatMadeTheCounts) {
-  Stream stream(24, "baselines");
+  RandomStream stream(24, "baselines");
   Data data = random_data(stream, 20000, 2);
   for (std::size_t i = 0; i < data.size(); ++i) {
     data.weight[i] = 1;
@@ -456,7 +456,7 @@ TEST(PoissonRegression, FindsTheRatesThatMadeTheCounts) {
 }
 
 TEST(Extremes, TheLargestAndSmallestFloatsGiveFiniteFits) {
-  Stream stream(14, "baselines");
+  RandomStream stream(14, "baselines");
   const float large = std::numeric_limits<float>::max(), small = std::numeric_limits<float>::denorm_min();
   Data data = random_data(stream, 100, 3);
   make_labels(data, stream);

@@ -34,7 +34,7 @@ struct Samples {
 };
 
 template <class Target>
-Samples random_samples(Stream& stream, std::size_t count, std::size_t features, std::size_t targets_each,
+Samples random_samples(RandomStream& stream, std::size_t count, std::size_t features, std::size_t targets_each,
                        const Target& target) {
   Samples made;
   for (std::size_t s = 0; s < count; ++s) {
@@ -45,7 +45,7 @@ Samples random_samples(Stream& stream, std::size_t count, std::size_t features, 
   return made;
 }
 
-Samples random_samples(Stream& stream, std::size_t count, std::size_t features, const Loss& loss) {
+Samples random_samples(RandomStream& stream, std::size_t count, std::size_t features, const Loss& loss) {
   return random_samples(stream, count, features, 1, [&] { return testing::random_target(loss, stream); });
 }
 
@@ -143,7 +143,7 @@ struct Case {
   std::size_t outputs, samples;
 };
 
-Case random_case(Stream& stream, std::size_t most_outputs) {
+Case random_case(RandomStream& stream, std::size_t most_outputs) {
   Case made{{1 + stream.below(5)}, stream.below(2) == 0 ? Activation::relu : Activation::tanh, 1, 1};
   for (std::uint64_t layers = stream.below(3); layers > 0; --layers) made.widths.push_back(1 + stream.below(6));
   made.outputs = 1 + stream.below(most_outputs);
@@ -152,7 +152,7 @@ Case random_case(Stream& stream, std::size_t most_outputs) {
 }
 
 TEST(BatchTrainer, ExactStepsAreThoseOfADenseSolveForEveryLoss) {
-  Stream stream(1, "exact");
+  RandomStream stream(1, "exact");
   for (const auto& loss : testing::all_losses()) {
     for (int repeat = 0; repeat < 40; ++repeat) {
       const Case c = random_case(stream, 1);
@@ -164,10 +164,11 @@ TEST(BatchTrainer, ExactStepsAreThoseOfADenseSolveForEveryLoss) {
       }
       const bool metric = repeat % 2 == 1;
       const double lambda = std::pow(10, stream.uniform(-3, 1));
-      BatchTrainer<double> trainer(model, {.loss = as_vector_loss(loss),
-                                           .schedule = Schedule::constant(0.7),
-                                           .metric = metric ? MetricKind::second_moment : MetricKind::identity,
-                                           .batch = {.size = 16, .mode = BatchMode::exact, .lambda = lambda}});
+      BatchTrainer<double> trainer(
+          model, {.loss = as_vector_loss(loss),
+                  .schedule = Schedule::constant(0.7),
+                  .preconditioner = metric ? PreconditionerKind::second_moment : PreconditionerKind::identity,
+                  .batch = {.size = 16, .mode = BatchMode::exact, .lambda = lambda}});
       Vector p = Vector::Ones(static_cast<Eigen::Index>(model.parameters().size()));
       const std::size_t width = c.widths.size() > 1 ? c.widths[1] : 1;
       for (std::size_t i = 0; metric && i < c.widths[0]; ++i) {
@@ -189,7 +190,7 @@ TEST(BatchTrainer, ExactStepsAreThoseOfADenseSolveForEveryLoss) {
 }
 
 TEST(BatchTrainer, ExactStepsOfSeveralOutputsAreThoseOfADenseSolve) {
-  Stream stream(2, "several outputs");
+  RandomStream stream(2, "several outputs");
   for (const auto* name : {"softmax", "squared"}) {
     const auto loss = make_vector_loss(name);
     for (int repeat = 0; repeat < 60; ++repeat) {
@@ -221,22 +222,22 @@ TEST(BatchTrainer, ExactStepsOfSeveralOutputsAreThoseOfADenseSolve) {
 }
 
 TEST(BatchTrainer, AnExactStepOfOneSampleIsThatOfTheTrainer) {
-  Stream stream(3, "one sample");
+  RandomStream stream(3, "one sample");
   for (const auto& loss : testing::all_losses()) {
     for (const auto* spec : {"linear:features=4", "linear:features=4,bias=0", "mlp:widths=4x6x3,activation=relu",
                              "mlp:widths=4x6x3,activation=tanh"}) {
       for (const auto* transform : {"plain", "momentum", "adam"}) {
-        for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+        for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", loss->spec(), spec, transform, to_string(metric)));
           const auto one = make_model<double>(spec, 5), batched = make_model<double>(spec, 5);
           Trainer<double> trainer(*one, {.loss = loss,
                                          .optimizer = {"gauss-newton:eps_lm=0.3", transform},
                                          .schedule = Schedule::constant(0.05),
-                                         .metric = metric});
+                                         .preconditioner = metric});
           BatchTrainer<double> batch_trainer(*batched, {.loss = as_vector_loss(loss),
                                                         .optimizer = {"gauss-newton", transform},
                                                         .schedule = Schedule::constant(0.05),
-                                                        .metric = metric,
+                                                        .preconditioner = metric,
                                                         .batch = {.size = 1, .mode = BatchMode::exact, .lambda = 0.3}});
           const Samples data = random_samples(stream, 20, 4, *loss);
           for (std::size_t s = 0; s < 20; ++s) {
@@ -259,7 +260,7 @@ class Raised final : public Loss {
 };
 
 TEST(BatchTrainer, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
-  Stream stream(4, "averages");
+  RandomStream stream(4, "averages");
   const std::shared_ptr<const Loss> squared = make_loss("squared"), raised = std::make_shared<Raised>();
   for (const auto& rule : step_rule_names()) {
     for (const auto* spec : {"linear:features=3", "mlp:widths=3x5x4", "mlp:widths=3x5x4,activation=tanh"}) {
@@ -292,7 +293,7 @@ TEST(BatchTrainer, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
 }
 
 TEST(BatchTrainer, AveragedStepsOfSeveralOutputsAreTheMeanOfExactOnes) {
-  Stream stream(5, "averaged outputs");
+  RandomStream stream(5, "averaged outputs");
   const auto loss = make_vector_loss("softmax");
   for (int repeat = 0; repeat < 10; ++repeat) {
     const Mlp<double> start({3, 5}, {.seed = stream.bits32(), .outputs = 4});
@@ -315,7 +316,7 @@ TEST(BatchTrainer, AveragedStepsOfSeveralOutputsAreTheMeanOfExactOnes) {
 }
 
 TEST(BatchTrainer, GradientStepsOfSeveralOutputsFollowFiniteDifferences) {
-  Stream stream(6, "gradients");
+  RandomStream stream(6, "gradients");
   for (const auto* name : {"softmax", "squared"}) {
     const auto loss = make_vector_loss(name);
     Mlp<double> model({3, 5, 4}, {.activation = Activation::tanh, .seed = 3, .outputs = 3});
@@ -345,7 +346,7 @@ TEST(BatchTrainer, GradientStepsOfSeveralOutputsFollowFiniteDifferences) {
 }
 
 TEST(BatchTrainer, TheOrderOfABatchDoesNotMatter) {
-  Stream stream(7, "order");
+  RandomStream stream(7, "order");
   for (const auto mode : {BatchMode::average, BatchMode::exact}) {
     Mlp<double> model({4, 6}, {.seed = 1}), other = model;
     Samples data = random_samples(stream, 11, 4, *make_loss("logistic"));
@@ -360,7 +361,7 @@ TEST(BatchTrainer, TheOrderOfABatchDoesNotMatter) {
 }
 
 TEST(BatchTrainer, CopiesOfOneSampleAreOneSample) {
-  Stream stream(8, "copies");
+  RandomStream stream(8, "copies");
   for (const auto mode : {BatchMode::average, BatchMode::exact}) {
     for (const std::size_t copies : {2U, 5U, 16U}) {
       Mlp<double> model({4, 6}, {.seed = 1}), other = model, weighted = model;
@@ -379,7 +380,7 @@ TEST(BatchTrainer, CopiesOfOneSampleAreOneSample) {
 }
 
 TEST(BatchTrainer, WeightsAreRepetitions) {
-  Stream stream(9, "repetitions");
+  RandomStream stream(9, "repetitions");
   for (const auto mode : {BatchMode::average, BatchMode::exact}) {
     Mlp<double> model({4, 6}, {.seed = 1}), other = model;
     Samples data = random_samples(stream, 3, 4, *make_loss("logistic"));
@@ -394,7 +395,7 @@ TEST(BatchTrainer, WeightsAreRepetitions) {
 }
 
 TEST(BatchTrainer, WeightsAreRepetitionsOfSeveralOutputsToo) {
-  Stream stream(22, "repetitions of several");
+  RandomStream stream(22, "repetitions of several");
   const auto loss = make_vector_loss("squared");
   for (const auto mode : {BatchMode::average, BatchMode::exact}) {
     for (const auto* rule : {"gradient", "gauss-newton:eps_lm=0.2"}) {
@@ -417,7 +418,7 @@ TEST(BatchTrainer, WeightsAreRepetitionsOfSeveralOutputsToo) {
 }
 
 TEST(BatchTrainer, WithoutCurvatureAStepIsAGradientStep) {
-  Stream stream(10, "no curvature");
+  RandomStream stream(10, "no curvature");
   Mlp<double> model({3, 5}, {.seed = 1}), other = model;
   Samples data = random_samples(stream, 8, 3, *make_loss("pinball"));
   BatchTrainer<double> exact(model, {.loss = make_vector_loss("pinball"),
@@ -443,7 +444,7 @@ TEST(BatchTrainer, ASampleWithoutSensitivityMovesNothing) {
 }
 
 TEST(BatchTrainer, WithoutDampingTheBatchIsFittedOrRefused) {
-  Stream stream(11, "undamped");
+  RandomStream stream(11, "undamped");
   Linear<double> model(6);
   const Samples data = random_samples(stream, 4, 6, *make_loss("squared"));
   BatchTrainer<double> trainer(
@@ -467,7 +468,7 @@ TEST(BatchTrainer, WithoutDampingTheBatchIsFittedOrRefused) {
 
 // The damping may be as small as it likes beside the sensitivity.
 TEST(BatchTrainer, AnExactStepOfOneSampleIsThatOfTheTrainerWithLittleDamping) {
-  Stream stream(17, "little damping");
+  RandomStream stream(17, "little damping");
   for (const double lambda : {1e-5, 1e-9, 1e-12}) {
     for (const auto* spec : {"linear:features=4", "mlp:widths=4x6,activation=tanh"}) {
       const auto one = make_model<double>(spec, 5), batched = make_model<double>(spec, 5);
@@ -511,7 +512,7 @@ struct FloatSamples {
   std::vector<std::vector<float>> values;
   std::vector<Sample<float>> all;
 
-  FloatSamples(Stream& stream, std::size_t count) : values(count), all(count) {
+  FloatSamples(RandomStream& stream, std::size_t count) : values(count), all(count) {
     for (std::size_t s = 0; s < count; ++s) {
       values[s] = normal_vector<float>(stream, 4);
       all[s] = {{values[s]}, values[s][0] - 2 * values[s][3] + 0.1 * stream.normal()};
@@ -521,7 +522,7 @@ struct FloatSamples {
 
 // In single precision the Gram matrix of more samples than weights is definite to rounding only.
 TEST(BatchTrainer, FloatIsRefusedWhatItCannotResolve) {
-  Stream stream(18, "float");
+  RandomStream stream(18, "float");
   for (const double lambda : {0.0, 1e-12}) {
     Linear<float> model(4);
     const FloatSamples samples(stream, 32);
@@ -533,7 +534,7 @@ TEST(BatchTrainer, FloatIsRefusedWhatItCannotResolve) {
 }
 
 TEST(BatchTrainer, AnAdaptiveLambdaStaysAboveTheRoundingOfFloat) {
-  Stream stream(19, "adaptive float");
+  RandomStream stream(19, "adaptive float");
   Linear<float> model(4);
   BatchTrainer<float> trainer(model, {.schedule = Schedule::constant(0.1),
                                       .batch = {.size = 64, .mode = BatchMode::exact, .lambda = 1, .adaptive = true}});
@@ -554,10 +555,10 @@ class Bent final : public Loss {
 };
 
 TEST(BatchTrainer, ARefusedBatchLeavesTheMetricAsItWas) {
-  Stream stream(20, "refused");
+  RandomStream stream(20, "refused");
   const Samples data = random_samples(stream, 4, 2, *make_loss("squared"));
   const BatchTrainerOptions options{.loss = as_vector_loss(std::make_shared<Bent>()),
-                                    .metric = MetricKind::second_moment,
+                                    .preconditioner = PreconditionerKind::second_moment,
                                     .batch = {.size = 2, .mode = BatchMode::exact, .lambda = 0.1}};
   Linear<double> model(2), other(2);
   BatchTrainer<double> trainer(model, options), undisturbed(other, options);
@@ -573,9 +574,9 @@ TEST(BatchTrainer, ARefusedBatchLeavesTheMetricAsItWas) {
 
 // What is refused only when its system is solved has been observed already.
 TEST(BatchTrainer, ASingularBatchLeavesTheMetricAsItWas) {
-  Stream stream(25, "singular");
+  RandomStream stream(25, "singular");
   const Samples data = random_samples(stream, 5, 2, *make_loss("squared"));
-  const BatchTrainerOptions options{.metric = MetricKind::second_moment,
+  const BatchTrainerOptions options{.preconditioner = PreconditionerKind::second_moment,
                                     .batch = {.size = 2, .mode = BatchMode::exact, .lambda = 0}};
   Linear<double> model(2), other(2);
   BatchTrainer<double> trainer(model, options), undisturbed(other, options);
@@ -588,7 +589,7 @@ TEST(BatchTrainer, ASingularBatchLeavesTheMetricAsItWas) {
 }
 
 TEST(BatchTrainer, WeightsMayBeOfAnySize) {
-  Stream stream(21, "weights");
+  RandomStream stream(21, "weights");
   Samples data = random_samples(stream, 3, 4, *make_loss("squared"));
   Vector expected;
   for (const double weight : {1.0, 1e-300, 1e6}) {
@@ -630,7 +631,7 @@ TEST(BatchTrainer, SoftmaxOfTwoIsTheLogisticLoss) {
 }
 
 TEST(BatchTrainer, SoftmaxIsSymmetricAndAgreesWithDifferences) {
-  Stream stream(12, "softmax");
+  RandomStream stream(12, "softmax");
   const auto loss = make_vector_loss("softmax");
   for (int repeat = 0; repeat < 100; ++repeat) {
     const std::size_t n = 2 + stream.below(5);
@@ -653,7 +654,7 @@ TEST(BatchTrainer, SoftmaxIsSymmetricAndAgreesWithDifferences) {
 
 // What is added to all logits changes nothing: derivatives add up to zero, and where they are tiny to their own digits.
 TEST(BatchTrainer, SoftmaxKeepsTheDigitsOfACertainPrediction) {
-  Stream stream(23, "certain");
+  RandomStream stream(23, "certain");
   const auto loss = make_vector_loss("softmax");
   for (int repeat = 0; repeat < 200; ++repeat) {
     const std::size_t n = 2 + stream.below(5);
@@ -673,7 +674,7 @@ TEST(BatchTrainer, SoftmaxKeepsTheDigitsOfACertainPrediction) {
 
 // Two classes as two logits or as one: what counts is their difference.
 TEST(BatchTrainer, TwoLogitsMoveApartAsTheLogisticOutputMoves) {
-  Stream stream(13, "two logits");
+  RandomStream stream(13, "two logits");
   for (int repeat = 0; repeat < 20; ++repeat) {
     Mlp<double> two({4}, {.outputs = 2});
     Linear<double> one(4);
@@ -703,7 +704,7 @@ TEST(BatchTrainer, TwoLogitsMoveApartAsTheLogisticOutputMoves) {
 
 // Batches of a hashed model read some rows only; a dense model with the same features reads all.
 TEST(BatchTrainer, SparseRowsAreCaughtUpAsInADenseModel) {
-  Stream stream(14, "sparse rows");
+  RandomStream stream(14, "sparse rows");
   constexpr std::size_t features = 8;
   for (const auto* transform : {"plain", "momentum", "adam", "adamw:decay=0.1", "adagrad"}) {
     for (const auto mode : {BatchMode::average, BatchMode::exact}) {
@@ -747,7 +748,7 @@ TEST(BatchTrainer, SparseRowsAreCaughtUpAsInADenseModel) {
 }
 
 TEST(BatchTrainer, AnAdaptiveLambdaFollowsTheGain) {
-  Stream stream(15, "adaptive");
+  RandomStream stream(15, "adaptive");
   // A linear model with the squared loss is what the quadratic model says: lambda falls to next to nothing.
   Linear<double> linear(3);
   BatchTrainer<double> exact_model(linear,
@@ -783,7 +784,7 @@ TEST(BatchTrainer, AnAdaptiveLambdaFollowsTheGain) {
 
 // The gain is the decrease of the mean loss over that of its quadratic model, both of the step that was made.
 TEST(BatchTrainer, TheGainIsTheShareOfThePromiseThatWasKept) {
-  Stream stream(24, "gain");
+  RandomStream stream(24, "gain");
   for (const auto* name : {"softmax", "squared"}) {
     const auto loss = make_vector_loss(name);
     for (int repeat = 0; repeat < 40; ++repeat) {
@@ -823,7 +824,7 @@ struct SavedRunData {
   std::vector<std::vector<std::uint32_t>> index;
   std::vector<Sample<T>> all;
 
-  SavedRunData(Stream& stream, bool sparse) {
+  SavedRunData(RandomStream& stream, bool sparse) {
     for (int s = 0; s < 40; ++s) {
       values.emplace_back();
       for (int k = 0; k < 3; ++k) values.back().push_back(static_cast<T>(stream.normal()));
@@ -854,7 +855,7 @@ struct SavedRun {
 // Bit by bit, also in averages and in what rows wait for; and a checkpoint with any damaged part changes nothing.
 template <class T>
 void expect_goes_on(const std::string& spec, const BatchTrainerOptions& options) {
-  Stream stream(16, "saved");
+  RandomStream stream(16, "saved");
   const SavedRunData<T> data(stream, spec.starts_with("hashed"));
   const auto all = std::span(data.all);
   SavedRun<T> whole(spec, options), half(spec, options), rest(spec, options);
@@ -889,7 +890,8 @@ TEST(BatchTrainer, ARunGoesOnBitByBit) {
   constexpr auto exact = BatchMode::exact;
   const std::vector<std::pair<std::string, BatchTrainerOptions>> cases{
       {"mlp:widths=3x5",
-       {.metric = MetricKind::second_moment, .batch = {.size = 4, .mode = exact, .lambda = 0.5, .adaptive = true}}},
+       {.preconditioner = PreconditionerKind::second_moment,
+        .batch = {.size = 4, .mode = exact, .lambda = 0.5, .adaptive = true}}},
       {"mlp:widths=3x5",
        {.optimizer = {"gauss-newton", "adam"}, .average_from = 3, .batch = {.size = 4, .mode = exact, .lambda = 0.5}}},
       {"mlp:widths=3x5", {.optimizer = {"gradient", "momentum"}, .l2 = 0.1, .batch = {.size = 4}}},
@@ -921,7 +923,7 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
             "an exact step is one of Gauss-Newton, not of the rule 'gradient'");
   EXPECT_EQ(fault({.l2 = 0.1, .batch = {.mode = exact}}),
             "l2 cannot be combined with exact steps of the rule 'gauss-newton:eps_c=auto,eps_lm=1e-05'");
-  EXPECT_EQ(fault({.metric = MetricKind::fading_second_moment}),
+  EXPECT_EQ(fault({.preconditioner = PreconditionerKind::fading_second_moment}),
             "the fading metric is one of single samples; use second_moment");
   EXPECT_EQ(fault({.loss = make_vector_loss("softmax")}),
             "the softmax loss needs a model with an output for each class, two at least");

@@ -16,7 +16,7 @@ std::vector<T> run(const std::string& model_spec, const TrainerOptions& options,
   const auto model = make_model<T>(model_spec);
   const bool sparse = model_spec.starts_with("hashed");
   Trainer<T> trainer(*model, options);
-  Stream stream(51, "bits");
+  RandomStream stream(51, "bits");
   for (int step = 0; step < 60; ++step) {
     const RandomInput x(stream, 8, sparse);
     const std::vector<T> values(x.values.begin(), x.values.end());
@@ -36,9 +36,10 @@ template <class T>
 void expect_looking_changes_nothing() {
   for (const std::string model : {"linear:features=8", "hashed-linear:bits=3", "mlp:widths=8x6x4"}) {
     for (const auto& transform : transform_names()) {
-      for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+      for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
         SCOPED_TRACE(model + " " + transform);
-        const TrainerOptions options{.optimizer = {"gauss-newton", transform}, .metric = metric, .average_from = 5};
+        const TrainerOptions options{
+            .optimizer = {"gauss-newton", transform}, .preconditioner = metric, .average_from = 5};
         const auto quiet = run<T>(model, options, [](const auto&, const auto&) {});
         std::string output;
         const auto verbose =

@@ -44,7 +44,7 @@ std::string gzipped(std::string_view text) {
   return out;
 }
 
-std::string random_text(Stream& stream, std::size_t size) {
+std::string random_text(RandomStream& stream, std::size_t size) {
   std::string text(size, '\0');
   for (char& c : text) c = static_cast<char>(stream.below(3) == 0 ? stream.below(256) : 'a' + stream.below(4));
   return text;
@@ -68,7 +68,7 @@ Content read_file(const std::filesystem::path& path, std::size_t at_once = 4096)
 
 TEST(ByteSource, ReadsPlainFilesInAnySteps) {
   const ScratchFolder folder;
-  Stream stream(1, "text");
+  RandomStream stream(1, "text");
   for (const std::size_t size : {0U, 1U, 2U, 3U, 100U, 5000U, 300000U}) {
     const std::string text = random_text(stream, size);
     write_bytes(folder / "plain", text);
@@ -80,7 +80,7 @@ TEST(ByteSource, ReadsPlainFilesInAnySteps) {
 
 TEST(ByteSource, UnpacksGzipInAnySteps) {
   const ScratchFolder folder;
-  Stream stream(2, "text");
+  RandomStream stream(2, "text");
   for (const std::size_t size : {0U, 1U, 2U, 100U, 5000U, 900000U}) {
     const std::string text = random_text(stream, size);
     write_bytes(folder / "packed", gzipped(text));
@@ -92,7 +92,7 @@ TEST(ByteSource, UnpacksGzipInAnySteps) {
 
 TEST(ByteSource, UnpacksSeveralMembers) {
   const ScratchFolder folder;
-  Stream stream(3, "text");
+  RandomStream stream(3, "text");
   std::string packed;
   std::string text;
   for (const std::size_t size : {10U, 0U, 300000U, 1U, 0U}) {
@@ -106,7 +106,7 @@ TEST(ByteSource, UnpacksSeveralMembers) {
 
 TEST(ByteSource, NoticesThatGzipEndsTooEarly) {
   const ScratchFolder folder;
-  Stream stream(4, "text");
+  RandomStream stream(4, "text");
   const std::string first = gzipped(random_text(stream, 200));
   const std::string packed = first + gzipped(random_text(stream, 300));
   for (std::size_t size = 2; size < packed.size(); ++size) {
@@ -120,7 +120,7 @@ TEST(ByteSource, NoticesThatGzipEndsTooEarly) {
 
 TEST(ByteSource, NeverUnpacksFlippedBitsIntoSomethingElse) {
   const ScratchFolder folder;
-  Stream stream(5, "text");
+  RandomStream stream(5, "text");
   const std::string text = random_text(stream, 100);
   const std::string packed = gzipped(text);
   for (std::size_t bit = 16; bit < 8 * packed.size(); ++bit) {

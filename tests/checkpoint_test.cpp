@@ -1,4 +1,4 @@
-#include "core/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "scratch_folder.hpp"
 #include "support.hpp"
 
@@ -104,7 +104,7 @@ constexpr std::uint32_t table_rows = 32;
 // rows, so that some are far behind when the checkpoint is written.
 template <class T>
 Data<T> make_data(bool sparse) {
-  Stream stream(1, "data");
+  RandomStream stream(1, "data");
   Data<T> data;
   for (std::size_t k = 0; k < sample_count; ++k) {
     data.values.push_back(testing::normal_vector<T>(stream, features));
@@ -122,7 +122,7 @@ template <class T>
 struct Training {
   std::unique_ptr<Model<T>> model;
   Trainer<T> trainer;
-  Stream order;
+  RandomStream order;
 
   // The weights and the order depend on the seed; what is restored must replace both.
   Training(const std::string& spec, TrainerOptions options, std::uint64_t seed)
@@ -130,7 +130,7 @@ struct Training {
 
   static std::unique_ptr<Model<T>> initial_model(const std::string& spec, std::uint64_t seed) {
     auto model = make_model<T>(spec);
-    Stream stream(seed, "weights");
+    RandomStream stream(seed, "weights");
     for (T& w : model->parameters()) w = static_cast<T>(0.3 * stream.normal());
     return model;
   }
@@ -200,7 +200,7 @@ void expect_all_resume(const std::string& model) {
   for (const auto& transform : transform_names()) {
     for (const auto* schedule : {"constant:rate=0.1", "robbins-monro:rate=0.2,horizon=5,power=0.6",
                                  "cosine:rate=0.2,steps=20,final=0.01", "constant:rate=0.1,warmup=17"}) {
-      for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+      for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
         for (const std::uint64_t average_from : {0, 3, half + 2}) {
           for (const double l2 : {0.0, 0.01}) {
             if (sparse && l2 > 0 && (transform != "plain" || average_from > 0)) continue;  // refused by name
@@ -210,7 +210,7 @@ void expect_all_resume(const std::string& model) {
                               {.optimizer = {"gauss-newton", transform},
                                .schedule = Schedule::parse(schedule),
                                .l2 = l2,
-                               .metric = metric,
+                               .preconditioner = metric,
                                .average_from = average_from},
                               data);
             ++runs;
@@ -302,7 +302,8 @@ TEST(CheckpointRestore, EachDifferenceIsNamed) {
       {"its schedule is 'constant:rate=0.2', not 'constant:rate=0.1'",
        {.options = {.schedule = Schedule::constant(0.2)}}},
       {"its l2 is '0.5', not '0'", {.options = {.l2 = 0.5}}},
-      {"its metric is 'second-moment', not 'identity'", {.options = {.metric = MetricKind::second_moment}}},
+      {"its metric is 'second-moment', not 'identity'",
+       {.options = {.preconditioner = PreconditionerKind::second_moment}}},
       {"its average-from is '7', not '0'", {.options = {.average_from = 7}}},
   };
   for (const auto& [expected, there] : differences) {
@@ -318,7 +319,7 @@ TEST(CheckpointRestore, AllDifferencesAreNamedAtOnce) {
                             .options = {.loss = make_loss("huber"),
                                         .optimizer = {"gradient", "adam"},
                                         .schedule = Schedule::cosine(0.1, 100),
-                                        .metric = MetricKind::second_moment,
+                                        .preconditioner = PreconditionerKind::second_moment,
                                         .average_from = 2}};
   const Configuration here{.options = {.l2 = 0.25}};
   const std::string error = restore_error<double, float>(here, there);
@@ -362,7 +363,7 @@ Checkpoint with_entry(const Checkpoint& from, const std::string& name, const Che
 
 TEST(CheckpointRestore, AnEntryThatIsMissingOrWrongIsRefusedAndNothingChanges) {
   const TrainerOptions options{
-      .optimizer = {"gauss-newton", "adam"}, .metric = MetricKind::second_moment, .average_from = 2};
+      .optimizer = {"gauss-newton", "adam"}, .preconditioner = PreconditionerKind::second_moment, .average_from = 2};
   const auto data = make_data<float>(true);
   Training<float> source("hashed-linear:bits=5", options, 1);
   for (int i = 0; i < 9; ++i) source.step(data);
@@ -512,7 +513,7 @@ TEST(CheckpointFile, EveryKindOfEntryComesBackBitByBit) {
   checkpoint.set(every_byte, std::string("a name of all bytes"));
   checkpoint.set(std::string("a\0b", 3), std::string("NUL"));
   checkpoint.set("8 bytes.", std::string("no padding after this name"));
-  Stream stream(3, "any");
+  RandomStream stream(3, "any");
   for (int i = 0; i < 5; ++i) stream.bits32();
   checkpoint.set("order", stream);
   checkpoint.write(folder / "file");
@@ -837,7 +838,7 @@ TEST(CheckpointWrite, ADirectoryIsNotReplaced) {
 TEST(CheckpointWrite, AKilledWriterLeavesTheOldOrTheNewFile) {
   const ScratchFolder folder;
   const fs::path path = folder / "run";
-  Stream moments(1, "when to kill");
+  RandomStream moments(1, "when to kill");
   for (std::uint64_t number = 0; number < 40; number += 2) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);

@@ -122,7 +122,7 @@ TEST(ClassColumns, OfMoreClassesHaveOneForEach) {
 }
 
 TEST(ClassColumns, PredictTheMostProbableClass) {
-  Stream stream(1, "class columns");
+  RandomStream stream(1, "class columns");
   for (int trial = 0; trial < 100; ++trial) {
     const std::size_t classes = 3 + stream.below(30);
     ClassColumns columns(target_of(numbered(classes, "c")));

@@ -1,4 +1,4 @@
-#include "sweep/classification_task.hpp"
+#include "lab/classification_task.hpp"
 
 #include "environment.hpp"
 #include "ignd/checkpoint.hpp"

@@ -1,8 +1,8 @@
 #include "database.hpp"
 #include "ignd/random.hpp"
+#include "lab/store.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/store.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -51,7 +51,7 @@ class CompareTool : public ::testing::Test {
 
   void write_table(const std::string& name, int rows, std::uint64_t seed) const {
     std::ofstream file(path(name));
-    Stream stream(seed, "table");
+    RandomStream stream(seed, "table");
     file << "a,b,city,same,the target,label,only\n";
     for (int i = 0; i < rows; ++i) {
       const double a = stream.normal();

@@ -1,6 +1,6 @@
 #include "data/csv_examples.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/byte_source.hpp"
 #include "data/example_reader.hpp"
 #include "data/table.hpp"

@@ -105,7 +105,7 @@ TEST(CsvRow, BlankIsNothingButWhiteSpace) {
 }
 
 TEST(CsvRow, ReadsBackWhatAnotherProgramWrote) {
-  Stream stream(1, "csv");
+  RandomStream stream(1, "csv");
   const std::string letters = "ab,;\"\n\r \t1\xc3\xa9";
   for (int trial = 0; trial < 300; ++trial) {
     const char delimiter = ",;\t|"[stream.below(4)];
@@ -124,7 +124,7 @@ TEST(CsvRow, ReadsBackWhatAnotherProgramWrote) {
 }
 
 TEST(CsvRow, GarbageIsSplitWithoutLoss) {
-  Stream stream(2, "csv");
+  RandomStream stream(2, "csv");
   const std::string letters("\",\n\r\0a", 6);
   for (int trial = 0; trial < 2000; ++trial) {
     std::string text;

@@ -22,7 +22,7 @@ inline std::string csv_field(std::string_view text, char delimiter, bool quoted)
 }
 
 // Some fields are in quotes that need none.
-inline std::string csv_row(const std::vector<std::string>& fields, char delimiter, Stream& stream) {
+inline std::string csv_row(const std::vector<std::string>& fields, char delimiter, RandomStream& stream) {
   std::string out;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) out += delimiter;

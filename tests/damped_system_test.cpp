@@ -20,7 +20,7 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
 // A A^T of any rank, none too.
-Matrix semidefinite(Stream& stream, Eigen::Index size) {
+Matrix semidefinite(RandomStream& stream, Eigen::Index size) {
   const Matrix root = testing::random_matrix(stream, size, static_cast<Eigen::Index>(stream.below(size + 1)));
   return root * root.transpose();
 }
@@ -29,7 +29,7 @@ struct Problem {
   Matrix gram, curvature;
   Vector slope;
 
-  Problem(Stream& stream, Eigen::Index samples, Eigen::Index block)
+  Problem(RandomStream& stream, Eigen::Index samples, Eigen::Index block)
       : gram(semidefinite(stream, samples * block)),
         curvature(Matrix::Zero(samples * block, samples * block)),
         slope(testing::random_matrix(stream, samples * block, 1)) {
@@ -50,7 +50,7 @@ struct Problem {
 };
 
 TEST(DampedSystem, EqualsADenseSolveWhateverHasNoCurvature) {
-  Stream stream(1, "damped");
+  RandomStream stream(1, "damped");
   for (int repeat = 0; repeat < 2000; ++repeat) {
     const auto samples = static_cast<Eigen::Index>(1 + stream.below(6));
     const auto block = static_cast<Eigen::Index>(1 + stream.below(4));

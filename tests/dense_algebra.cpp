@@ -8,13 +8,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd random_matrix(Stream& stream, Index rows, Index columns, double scale) {
+MatrixXd random_matrix(RandomStream& stream, Index rows, Index columns, double scale) {
   MatrixXd matrix(rows, columns);
   for (double& element : matrix.reshaped()) element = scale * stream.normal();
   return matrix;
 }
 
-MatrixXd random_definite(Stream& stream, Index size) {
+MatrixXd random_definite(RandomStream& stream, Index size) {
   const MatrixXd root = random_matrix(stream, size, size);
   return root * root.transpose() + MatrixXd::Identity(size, size);
 }

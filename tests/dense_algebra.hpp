@@ -12,10 +12,10 @@ namespace ignd::testing {
 // takes the compiler seconds.
 
 // Normal elements.
-Eigen::MatrixXd random_matrix(Stream& stream, Eigen::Index rows, Eigen::Index columns, double scale = 1);
+Eigen::MatrixXd random_matrix(RandomStream& stream, Eigen::Index rows, Eigen::Index columns, double scale = 1);
 
 // A A^T + I of a matrix of normal elements.
-Eigen::MatrixXd random_definite(Stream& stream, Eigen::Index size);
+Eigen::MatrixXd random_definite(RandomStream& stream, Eigen::Index size);
 
 Eigen::VectorXd to_eigen(std::span<const double> values);
 

@@ -15,7 +15,7 @@ struct ReferenceOptions {
   std::string transform = "plain";
   Schedule schedule = Schedule::constant(0.1);
   double l2 = 0;
-  bool metric = false;
+  bool preconditioner = false;
   std::uint64_t average_from = 0;
 };
 
@@ -39,7 +39,7 @@ class DenseReference {
     ++t_;
     const double f = model_->predict(x);
     const Vector j = flat_sensitivity(*model_, x);
-    const Vector p = metric(dense);
+    const Vector p = preconditioner(dense);
     double s = 0;
     for (std::size_t i = 0; i < j.size(); ++i) s += j[i] * p[i] * j[i];
     const double xi = scale(options_.loss->at(y, f), y, s);
@@ -59,9 +59,9 @@ class DenseReference {
 
  private:
   // The diagonal of P, one entry per weight: an input's weights follow each other, the bias comes after them.
-  Vector metric(const Vector& dense) {
+  Vector preconditioner(const Vector& dense) {
     Vector p(model_->parameters().size(), 1);
-    if (!options_.metric) return p;
+    if (!options_.preconditioner) return p;
     const std::size_t per_input = first_layer_width();
     for (std::size_t i = 0; i < inputs_; ++i) {
       if (dense[i] != 0) {
@@ -132,7 +132,7 @@ inline TrainerOptions library_options(const ReferenceOptions& options) {
           .optimizer = {options.rule, options.transform},
           .schedule = options.schedule,
           .l2 = options.l2,
-          .metric = options.metric ? MetricKind::second_moment : MetricKind::identity,
+          .preconditioner = options.preconditioner ? PreconditionerKind::second_moment : PreconditionerKind::identity,
           .average_from = options.average_from};
 }
 
@@ -142,7 +142,7 @@ struct RandomInput {
   std::vector<double> values;
   std::vector<std::uint32_t> index;
 
-  RandomInput(Stream& stream, std::size_t inputs, bool sparse) : dense(inputs) {
+  RandomInput(RandomStream& stream, std::size_t inputs, bool sparse) : dense(inputs) {
     for (std::size_t i = 0; i < inputs; ++i) {
       if (stream.below(2) == 0) continue;
       dense[i] = stream.normal();

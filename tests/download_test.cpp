@@ -1,10 +1,10 @@
-#include "data/download.hpp"
+#include "lab/download.hpp"
 
 #include "data/checksum.hpp"
-#include "data/fetch.hpp"
 #include "environment.hpp"
 #include "http_server.hpp"
 #include "ignd/error.hpp"
+#include "lab/fetch.hpp"
 #include "make_archive.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"

@@ -72,7 +72,7 @@ std::string match_fault(const Encoder& encoder, const Table& table) {
 }
 
 TEST(Encoder, StandardizesLikeALongComputation) {
-  Stream stream(1, "encoder");
+  RandomStream stream(1, "encoder");
   for (const double offset : {0.0, 3.0, -1e9, 1e9, 1e15}) {
     for (const double scale : {1e-3, 1.0, 1e6}) {
       std::vector<double> values;
@@ -280,7 +280,7 @@ TEST(Encoder, ColumnsThatAreNotThereAreAllNamed) {
 
 TEST(Encoder, ComesBackFromACheckpointBitByBit) {
   std::string text = "n,constant,sometimes,few,many,day,cost,\"odd \"\"name\"\"\"\n";
-  Stream stream(2, "encoder");
+  RandomStream stream(2, "encoder");
   for (int r = 0; r < 300; ++r) {
     text += fmt::format("{},5,{},{},t{},{}.{}.20{} 1{}:00,${}.50,\"l\n{}\"\n", stream.normal() * 1e7,
                         r % 3 == 0 ? "" : "1", "abc"[r % 3], r, 1 + r % 28, 1 + r % 12, 10 + r % 5, r % 9, r, r % 2);
@@ -341,7 +341,7 @@ TEST(Encoder, ACheckpointThatCannotBeUsedIsRefused) {
 }
 
 TEST(Encoder, NoFeatureIsEverInfiniteOrNaN) {
-  Stream stream(3, "encoder");
+  RandomStream stream(3, "encoder");
   const std::vector<std::string> odd{"",       "inf",    "-inf",   "nan",  "0",   "-0", "1e308",
                                      "-1e308", "1e-320", "5e-324", "1e15", "123", "1",  "1.7976931348623157e308"};
   for (int trial = 0; trial < 300; ++trial) {
@@ -359,7 +359,7 @@ TEST(Encoder, NoFeatureIsEverInfiniteOrNaN) {
 
 // One value far out must not make all others look the same.
 TEST(Encoder, AFewValuesFarOutDoNotStretchTheScale) {
-  Stream stream(23, "encoder");
+  RandomStream stream(23, "encoder");
   std::string text = "x\n";
   constexpr int rows = 2000;
   for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i % 500 == 0 ? 1e6 : 100 + 10 * stream.normal());
@@ -424,7 +424,7 @@ TEST(Encoder, RareValuesKeepTheirDifferences) {
 }
 
 TEST(Encoder, EveryColumnThatVariesKeepsItsRareValues) {
-  Stream stream(41, "encoder");
+  RandomStream stream(41, "encoder");
   const auto tail = [&] { return std::exp(4 * stream.normal()); };
   for (int trial = 0; trial < 400; ++trial) {
     const std::size_t rows = 2 + stream.below(2000);
@@ -457,7 +457,7 @@ TEST(Encoder, EveryColumnThatVariesKeepsItsRareValues) {
 }
 
 TEST(Encoder, TheUnitAndTheOriginOfAColumnDoNotMatter) {
-  Stream stream(42, "encoder");
+  RandomStream stream(42, "encoder");
   for (const double share : {1.0, 0.3, 0.02, 0.005}) {
     std::vector<double> column(2000, 0.0);
     for (double& x : column) x = stream.uniform() < share ? std::round(100 * std::exp(2 * stream.normal())) : 0;

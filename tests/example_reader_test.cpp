@@ -1,7 +1,7 @@
 #include "data/example_reader.hpp"
 
+#include "base/text.hpp"
 #include "byte_sources.hpp"
-#include "core/text.hpp"
 #include "data/svmlight.hpp"
 #include "data/vw_text.hpp"
 #include "ignd/error.hpp"
@@ -128,7 +128,7 @@ std::string fault_of(const std::string& line, ExampleFormat format) {
   return outcome.error;
 }
 
-float random_value(Stream& stream) {
+float random_value(RandomStream& stream) {
   switch (stream.below(4)) {
     case 0:
       return 1;
@@ -141,7 +141,7 @@ float random_value(Stream& stream) {
   }
 }
 
-std::string blanks(Stream& stream) {
+std::string blanks(RandomStream& stream) {
   std::string text(1 + stream.below(2), ' ');
   if (stream.below(5) == 0) text += '\t';
   return text;
@@ -152,9 +152,9 @@ struct Written {
   std::vector<Example> examples;
 };
 
-std::string line_end(Stream& stream) { return stream.below(4) == 0 ? "\r\n" : "\n"; }
+std::string line_end(RandomStream& stream) { return stream.below(4) == 0 ? "\r\n" : "\n"; }
 
-Written random_svmlight(Stream& stream, std::size_t lines) {
+Written random_svmlight(RandomStream& stream, std::size_t lines) {
   Written out;
   for (std::size_t line = 1; line <= lines; ++line) {
     if (stream.below(8) == 0) {
@@ -182,7 +182,7 @@ std::uint32_t hashed(std::string_view space, std::string_view name) {
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(name.data(), name.size(), seed));
 }
 
-void add_random_namespace(Stream& stream, std::string& text, Example& example) {
+void add_random_namespace(RandomStream& stream, std::string& text, Example& example) {
   const std::string space = std::array{"", "a", "words", "\xc3\xa9t\xc3\xa9", "7"}[stream.below(5)];
   text += "|" + space;
   const double scale = !space.empty() && stream.below(3) == 0 ? 0.5 : 1;
@@ -200,7 +200,7 @@ void add_random_namespace(Stream& stream, std::string& text, Example& example) {
   text += blanks(stream);
 }
 
-Written random_vw(Stream& stream, std::size_t lines) {
+Written random_vw(RandomStream& stream, std::size_t lines) {
   Written out;
   for (std::size_t line = 1; line <= lines; ++line) {
     if (stream.below(8) == 0) {
@@ -222,7 +222,7 @@ Written random_vw(Stream& stream, std::size_t lines) {
   return out;
 }
 
-Written random_text(Stream& stream, ExampleFormat format, std::size_t lines) {
+Written random_text(RandomStream& stream, ExampleFormat format, std::size_t lines) {
   return format == vw ? random_vw(stream, lines) : random_svmlight(stream, lines);
 }
 
@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, ::testing::Values(svmlight, vw),
                          [](const auto& format) { return format.param == vw ? "vw" : "svmlight"; });
 
 TEST_P(EveryFormat, GivesBackRandomExamples) {
-  Stream stream(1, "examples");
+  RandomStream stream(1, "examples");
   for (int repeat = 0; repeat < 200; ++repeat) {
     const Written written = random_text(stream, GetParam(), 1 + stream.below(60));
     EXPECT_EQ(read_text(written.text, GetParam()), (Outcome{written.examples, "", 0})) << written.text;
@@ -239,7 +239,7 @@ TEST_P(EveryFormat, GivesBackRandomExamples) {
 }
 
 TEST_P(EveryFormat, ReadsTheSameInAnyBlocksAndPieces) {
-  Stream stream(2, "examples");
+  RandomStream stream(2, "examples");
   const Written written = random_text(stream, GetParam(), 12);
   for (std::size_t block = 1; block <= written.text.size() + 1; ++block) {
     for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{5}, block / 2 + 1, at_once}) {
@@ -250,7 +250,7 @@ TEST_P(EveryFormat, ReadsTheSameInAnyBlocksAndPieces) {
 }
 
 TEST_P(EveryFormat, ReadsAFileCutAnywhereUpToThere) {
-  Stream stream(3, "examples");
+  RandomStream stream(3, "examples");
   const Written written = random_text(stream, GetParam(), 12);
   for (std::size_t size = 0; size <= written.text.size(); ++size) {
     const std::string front = written.text.substr(0, size);
@@ -268,7 +268,7 @@ TEST_P(EveryFormat, ReadsAFileCutAnywhereUpToThere) {
 }
 
 TEST_P(EveryFormat, NeedsNoLastNewline) {
-  Stream stream(4, "examples");
+  RandomStream stream(4, "examples");
   for (int repeat = 0; repeat < 20; ++repeat) {
     Written written = random_text(stream, GetParam(), 5);
     while (!written.text.empty() && (written.text.back() == '\n' || written.text.back() == '\r')) {
@@ -287,7 +287,7 @@ TEST_P(EveryFormat, IsEmptyWhereTheFileIs) {
 }
 
 TEST_P(EveryFormat, ThreadsChangeNothing) {
-  Stream stream(5, "examples");
+  RandomStream stream(5, "examples");
   const std::string bad = "what\n";
   for (int repeat = 0; repeat < 60; ++repeat) {
     std::string text = random_text(stream, GetParam(), 40).text;
@@ -311,7 +311,7 @@ TEST_P(EveryFormat, ThreadsChangeNothing) {
 }
 
 TEST_P(EveryFormat, AnErrorNamesTheLineAndComesBehindAllExamplesBefore) {
-  Stream stream(6, "examples");
+  RandomStream stream(6, "examples");
   const Written written = random_text(stream, GetParam(), 30);
   std::uint64_t line = 1;
   for (std::size_t at = 0; at < written.text.size(); at = written.text.find('\n', at) + 1, ++line) {
@@ -330,7 +330,7 @@ TEST_P(EveryFormat, AnErrorNamesTheLineAndComesBehindAllExamplesBefore) {
 }
 
 TEST_P(EveryFormat, GarbageGivesExamplesOrOneLineAboutIt) {
-  Stream stream(7, "garbage");
+  RandomStream stream(7, "garbage");
   const std::string_view likely = "0123456789.:-+e |#'\t\r\n\n";
   for (int repeat = 0; repeat < 3000; ++repeat) {
     std::string text(stream.below(300), '\0');
@@ -362,7 +362,7 @@ TEST_P(EveryFormat, NulAndBrokenUtf8AreBytesLikeOthers) {
 }
 
 TEST_P(EveryFormat, MayBeClosedAtAnyMoment) {
-  Stream stream(8, "examples");
+  RandomStream stream(8, "examples");
   const Written written = random_text(stream, GetParam(), 60);
   for (int blocks = 0; blocks < 15; ++blocks) {
     for (const unsigned threads : {1U, 2U, 3U}) {
@@ -541,7 +541,7 @@ TEST(ExampleFormat, IsGuessedFromTheFirstLines) {
 }
 
 TEST(ExampleReader, GuessesTheFormatAndLosesNothing) {
-  Stream stream(9, "examples");
+  RandomStream stream(9, "examples");
   for (const auto format : {svmlight, vw}) {
     const Written written = random_text(stream, format, 50);
     for (const unsigned threads : {1U, 2U, 3U}) {

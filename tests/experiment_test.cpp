@@ -1,9 +1,9 @@
-#include "sweep/experiment.hpp"
+#include "lab/experiment.hpp"
 
 #include "ignd/error.hpp"
+#include "lab/experiment_keys.hpp"
+#include "lab/plan.hpp"
 #include "run_tool.hpp"
-#include "sweep/experiment_keys.hpp"
-#include "sweep/plan.hpp"
 
 #include <cmath>
 #include <filesystem>

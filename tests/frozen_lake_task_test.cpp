@@ -1,4 +1,4 @@
-#include "sweep/frozen_lake_task.hpp"
+#include "lab/frozen_lake_task.hpp"
 
 #include <algorithm>
 #include <atomic>

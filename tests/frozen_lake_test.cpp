@@ -160,8 +160,8 @@ TEST(FrozenLake, HasTheKnownOptimalValues) {
 
 TEST(LakeWalk, DrawsTheListedTransitions) {
   const FrozenLake lake("4x4", true);
-  LakeWalk walk(lake, Stream(1, "environment"));
-  Stream agent(1, "agent");
+  LakeWalk walk(lake, RandomStream(1, "environment"));
+  RandomStream agent(1, "agent");
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, double>> seen;
   std::uint32_t state = walk.reset();
   for (int i = 0; i < 300'000; ++i) {
@@ -188,7 +188,7 @@ TEST(LakeWalk, DrawsTheListedTransitions) {
 
 TEST(LakeWalk, EndsWhereTheLakeDoes) {
   const FrozenLake lake("4x4", false);
-  LakeWalk walk(lake, Stream(1, "environment"));
+  LakeWalk walk(lake, RandomStream(1, "environment"));
   walk.reset();
   Outcome outcome;
   for (const std::uint32_t action : {FrozenLake::down, FrozenLake::down, FrozenLake::right, FrozenLake::down,
@@ -213,7 +213,7 @@ TEST(LakeWalk, EndsWhereTheLakeDoes) {
 TEST(LakeWalk, IsCutShortAtTheStepLimit) {
   for (const KnownMap& map : known_maps()) {
     const FrozenLake lake(map.name, false);
-    LakeWalk walk(lake, Stream(1, "environment"));
+    LakeWalk walk(lake, RandomStream(1, "environment"));
     for (int episode = 0; episode < 2; ++episode) {
       walk.reset();
       for (std::uint64_t step = 1; step <= map.step_limit; ++step) {
@@ -229,7 +229,7 @@ TEST(LakeWalk, IsCutShortAtTheStepLimit) {
 // As Gymnasium's wrapper has it: the limit does not ask what the lake said.
 TEST(LakeWalk, CanEndInBothWaysAtOnce) {
   const FrozenLake lake("4x4", false);
-  LakeWalk walk(lake, Stream(1, "environment"));
+  LakeWalk walk(lake, RandomStream(1, "environment"));
   walk.reset();
   for (int step = 1; step < 99; ++step) walk.step(FrozenLake::up);
   walk.step(FrozenLake::down);
@@ -240,7 +240,7 @@ TEST(LakeWalk, CanEndInBothWaysAtOnce) {
 
 TEST(LakeWalk, RefusesWhatIsNoStep) {
   const FrozenLake lake("4x4", true);
-  LakeWalk walk(lake, Stream(1, "environment"));
+  LakeWalk walk(lake, RandomStream(1, "environment"));
   EXPECT_THROW(walk.step(0), InvalidArgument);
   walk.reset();
   EXPECT_THROW(walk.step(4), InvalidArgument);
@@ -304,7 +304,7 @@ TEST(FrozenLake, RefusesGarbage) {
 
 // Every small map of random letters is either refused or has a goal that a random walk can reach.
 TEST(FrozenLake, TakesOrRefusesAnyText) {
-  Stream stream(3, "garbage");
+  RandomStream stream(3, "garbage");
   int taken = 0;
   for (int i = 0; i < 3000; ++i) {
     std::string map;

@@ -32,7 +32,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-std::unique_ptr<Model<double>> random_model(const std::string& spec, Stream& stream, double scale = 0.6) {
+std::unique_ptr<Model<double>> random_model(const std::string& spec, RandomStream& stream, double scale = 0.6) {
   auto model = make_model<double>(spec);
   for (double& w : model->parameters()) w = scale * stream.normal();
   return model;
@@ -69,7 +69,7 @@ Step take_step(Model<double>& model, Trainer<double>& trainer, const Input<doubl
 
 // Calls `check` with first steps of all losses and models on random samples.
 void for_random_steps(TrainerOptions options, const std::function<void(const Step&, const std::string& what)>& check) {
-  Stream stream(1, "gauss newton");
+  RandomStream stream(1, "gauss newton");
   for (const auto& loss : all_losses()) {
     options.loss = loss;
     for (const auto& [spec, inputs] : cases()) {
@@ -121,7 +121,7 @@ Matrix null_space(const Vector& j) { return identity(j) - j * j.transpose() / j.
 
 // Appendix A.2: of all minimisers of the rank-one quadratic model it is the shortest.
 TEST(ClosedForm, IsTheShortestMinimiserOfTheQuadraticModelWithoutDamping) {
-  Stream stream(2, "gauss newton");
+  RandomStream stream(2, "gauss newton");
   for_random_steps(
       options_for(nullptr, "gauss-newton:eps_c=0,eps_lm=0"), [&](const Step& step, const std::string& what) {
         const auto& l = step.info.loss;
@@ -160,7 +160,7 @@ struct Inputs {
   std::vector<std::uint32_t> index;
 
   // Inputs of different scales; every third number is zero: an input that was not there.
-  Input<double> draw(Stream& stream, std::size_t n, bool sparse) {
+  Input<double> draw(RandomStream& stream, std::size_t n, bool sparse) {
     std::vector<double> x(n);
     for (std::size_t i = 0; i < n; ++i)
       x[i] = stream.below(3) == 0 ? 0 : std::ldexp(stream.normal(), static_cast<int>(i) - 3);
@@ -187,7 +187,7 @@ struct Inputs {
   }
 };
 
-TEST(Metric, ClosedFormSolvesTheSystemDampedByTheInverseMetric) {
+TEST(Preconditioner, ClosedFormSolvesTheSystemDampedByTheInverseMetric) {
   struct MetricCase {
     std::string model;
     std::size_t inputs;
@@ -195,7 +195,7 @@ TEST(Metric, ClosedFormSolvesTheSystemDampedByTheInverseMetric) {
     bool sparse;
   };
   constexpr double eps_lm = 0.5, eps_c = 0.2;
-  Stream stream(3, "gauss newton");
+  RandomStream stream(3, "gauss newton");
   for (const auto& [spec, inputs, units, sparse] :
        {MetricCase{"linear:features=5,bias=1", 5, 1, false}, MetricCase{"linear:features=5,bias=0", 5, 1, false},
         MetricCase{"hashed-linear:bits=3,bias=1", 8, 1, true},
@@ -204,7 +204,7 @@ TEST(Metric, ClosedFormSolvesTheSystemDampedByTheInverseMetric) {
     for (const auto& loss : all_losses()) {
       const auto model = random_model(spec, stream, 0.2);
       auto options = options_for(loss, fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c, eps_lm), 0.1);
-      options.metric = MetricKind::second_moment;
+      options.preconditioner = PreconditionerKind::second_moment;
       Trainer<double> trainer(*model, options);
       Inputs samples;
       for (int t = 0; t < 15; ++t) {
@@ -267,7 +267,7 @@ TEST(L2, DirectionSolvesTheSystemOfTheLargestEigenvalue) {
 
 TEST(L2, OfTheGradientRuleIsTheGradientOfTheObjective) {
   constexpr double lambda = 0.3, step_size = 1e-6;
-  Stream stream(4, "gauss newton");
+  RandomStream stream(4, "gauss newton");
   for (const auto& loss : all_losses()) {
     const auto model = random_model("mlp:widths=3x4,activation=tanh", stream), probe = model->clone();
     auto options = options_for(loss, "gradient", 0.01);
@@ -337,7 +337,7 @@ struct Regression {
   std::vector<std::vector<double>> x;
   std::vector<double> y;
   Regression(std::uint64_t seed, std::size_t samples, std::size_t inputs) {
-    Stream stream(seed, "regression");
+    RandomStream stream(seed, "regression");
     const auto truth = normal_vector(stream, inputs);
     for (std::size_t t = 0; t < samples; ++t) {
       x.push_back(normal_vector(stream, inputs));
@@ -391,7 +391,7 @@ TEST(Relatives, PolyakStepsWithOneHalfAreUndampedGaussNewtonOnSquaredLossOnly) {
 double vowpal_wabbit_update(double error, double eta, double s) { return error * -std::expm1(-2 * eta * s) / s; }
 
 TEST(Relatives, VowpalWabbitsUpdateTendsToTheUndampedStepAsItsRateGrows) {
-  Stream stream(7, "gauss newton");
+  RandomStream stream(7, "gauss newton");
   for (int trial = 0; trial < 100; ++trial) {
     Linear<double> model(4, false);
     Trainer<double> trainer(model, options_for(make_loss("squared"), "gauss-newton:eps_c=0,eps_lm=0"));
@@ -412,7 +412,7 @@ TEST(Relatives, VowpalWabbitsUpdateTendsToTheUndampedStepAsItsRateGrows) {
 
 TEST(Updates, BinaryCrossEntropyIsTheOneWrittenOut) {
   constexpr double rate = 0.7, eps_c = 0.05, eps_lm = 0.01;
-  Stream stream(8, "gauss newton");
+  RandomStream stream(8, "gauss newton");
   for (int trial = 0; trial < 200; ++trial) {
     const auto model = random_model("mlp:widths=3x4,activation=tanh", stream);
     Trainer<double> trainer(*model, options_for(make_loss("logistic"), "gauss-newton:eps_c=0.05,eps_lm=0.01", rate));
@@ -431,7 +431,7 @@ TEST(Updates, BinaryCrossEntropyIsTheOneWrittenOut) {
 // q = w.x; the target r + gamma q' is read before the step and is a number like any other then.
 TEST(Updates, BellmanSemiGradientTreatsTheTargetAsFixed) {
   constexpr double rate = 0.8, eps_lm = 0.02, gamma = 0.9;
-  Stream stream(9, "gauss newton");
+  RandomStream stream(9, "gauss newton");
   Linear<double> q(5, false);
   Trainer<double> trainer(q, options_for(make_loss("squared"), "gauss-newton:eps_c=0,eps_lm=0.02", rate));
   Vector w = Vector::Zero(5);
@@ -480,7 +480,7 @@ Hessians hessians(const Model<double>& model, const Loss& loss, const std::vecto
 }
 
 TEST(Hessian, WithoutTheModelsCurvatureIsTheRankOneMatrix) {
-  Stream stream(10, "gauss newton");
+  RandomStream stream(10, "gauss newton");
   for (const auto* spec : {"squared", "logistic", "log-cosh"}) {
     for (int trial = 0; trial < 20; ++trial) {
       const auto model = random_model("mlp:widths=2x3,activation=tanh", stream);
@@ -505,7 +505,7 @@ TEST(Hessian, WithoutTheModelsCurvatureIsTheRankOneMatrix) {
 }
 
 TEST(Hessian, IsTheRankOneMatrixForALinearModelOrAPerfectPrediction) {
-  Stream stream(11, "gauss newton");
+  RandomStream stream(11, "gauss newton");
   for (const auto* spec : {"squared", "logistic", "poisson", "log-cosh"}) {
     for (int trial = 0; trial < 20; ++trial) {
       const auto loss = make_loss(spec);

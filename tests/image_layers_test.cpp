@@ -77,14 +77,14 @@ Derivatives<T> run(const Layer<T>& layer, const Problem<T>& problem) {
 }
 
 template <class T>
-Problem<T> normal_problem(const Layer<T>& layer, const Shape& input, Stream& stream) {
+Problem<T> normal_problem(const Layer<T>& layer, const Shape& input, RandomStream& stream) {
   return {testing::normal_vector<T>(stream, layer.weights(), 0.5), testing::normal_vector<T>(stream, input.count()),
           testing::normal_vector<T>(stream, layer.output().count())};
 }
 
 // So few and small ones that every sum of products is exact, and that many values are equal or zero.
 template <class T>
-Problem<T> whole_problem(const Layer<T>& layer, const Shape& input, Stream& stream) {
+Problem<T> whole_problem(const Layer<T>& layer, const Shape& input, RandomStream& stream) {
   const auto numbers = [&](std::size_t count) {
     std::vector<T> found(count);
     for (T& number : found) number = static_cast<T>(stream.below(5)) - 2;
@@ -134,7 +134,7 @@ void expect_near(const Derivatives<T>& found, const Derivatives<U>& right, doubl
   EXPECT_LE(relative_error(found.j, right.j), tolerance) << what;
 }
 
-std::size_t between(Stream& stream, std::size_t low, std::size_t high) {
+std::size_t between(RandomStream& stream, std::size_t low, std::size_t high) {
   return low + static_cast<std::size_t>(stream.below(high - low + 1));
 }
 
@@ -150,7 +150,7 @@ struct Case {
 };
 
 // Every kernel with every stride and padding on images of random sizes.
-std::vector<Case> convolutions(Stream& stream, std::size_t most_channels) {
+std::vector<Case> convolutions(RandomStream& stream, std::size_t most_channels) {
   std::vector<Case> cases;
   for (const std::size_t kernel : {1, 2, 3, 5}) {
     for (const std::size_t stride : {1, 2, 3}) {
@@ -164,7 +164,7 @@ std::vector<Case> convolutions(Stream& stream, std::size_t most_channels) {
   return cases;
 }
 
-std::vector<Case> poolings(Stream& stream, std::size_t most_channels) {
+std::vector<Case> poolings(RandomStream& stream, std::size_t most_channels) {
   std::vector<Case> cases;
   for (const std::size_t size : {1, 2, 3}) {
     for (const std::size_t stride : {1, 2, 3}) {
@@ -179,7 +179,7 @@ std::vector<Case> poolings(Stream& stream, std::size_t most_channels) {
 }
 
 // Layers in any order, as long as an image is left.
-Case random_stack(Stream& stream, std::size_t most_channels, bool with_tangent) {
+Case random_stack(RandomStream& stream, std::size_t most_channels, bool with_tangent) {
   while (true) {
     Case one{Shape::image(between(stream, 1, most_channels), between(stream, 5, 13), between(stream, 5, 13)), {}};
     const std::size_t count = between(stream, 2, 6);
@@ -208,7 +208,7 @@ Case random_stack(Stream& stream, std::size_t most_channels, bool with_tangent) 
   }
 }
 
-std::vector<Case> random_stacks(Stream& stream, std::size_t count, std::size_t most_channels, bool with_tangent) {
+std::vector<Case> random_stacks(RandomStream& stream, std::size_t count, std::size_t most_channels, bool with_tangent) {
   std::vector<Case> cases;
   while (cases.size() < count) cases.push_back(random_stack(stream, most_channels, with_tangent));
   return cases;
@@ -251,7 +251,7 @@ void expect_differences(Runner<double>& runner, Problem<double>& problem, std::v
   }
 }
 
-void check_differences(const Case& one, Stream& stream) {
+void check_differences(const Case& one, RandomStream& stream) {
   const auto layer = make_plain_image_layers<double>(one.input, one.stack);
   auto problem = normal_problem(*layer, one.input, stream);
   Runner<double> runner(*layer);
@@ -261,7 +261,7 @@ void check_differences(const Case& one, Stream& stream) {
 }
 
 TEST(PlainImageLayers, AreTheDerivativesThatFiniteDifferencesGive) {
-  Stream stream(1, "finite differences");
+  RandomStream stream(1, "finite differences");
   for (const auto& one : convolutions(stream, 3)) check_differences(one, stream);
   for (const auto& one : poolings(stream, 3)) check_differences(one, stream);
   for (const auto& one : random_stacks(stream, 60, 3, true)) check_differences(one, stream);
@@ -325,7 +325,7 @@ Derivatives<double> by_matrices(const Case& one, const Shape& output, const Prob
 }
 
 TEST(ImageLayers, AConvolutionIsAMatrix) {
-  Stream stream(2, "matrices");
+  RandomStream stream(2, "matrices");
   auto cases = convolutions(stream, 19);
   cases.push_back({Shape::image(17, 25, 24), {Convolution{3, 3, 1, 1}}});
   cases.push_back({Shape::image(16, 26, 27), {Convolution{2, 3, 1, 0}}});
@@ -343,7 +343,7 @@ TEST(ImageLayers, AConvolutionIsAMatrix) {
 
 // Sums of small whole numbers are exact in any order, and full of equal and of zero values: every tie counts.
 TEST(ImageLayers, AreThePlainOnesBitForBitOnSmallWholeNumbers) {
-  Stream stream(3, "whole numbers");
+  RandomStream stream(3, "whole numbers");
   auto cases = convolutions(stream, 19);
   for (const auto& list : {poolings(stream, 19), random_stacks(stream, 150, 19, false)}) {
     cases.insert(cases.end(), list.begin(), list.end());
@@ -362,7 +362,7 @@ TEST(ImageLayers, AreThePlainOnesBitForBitOnSmallWholeNumbers) {
 
 // A tangent is computed to some 1e-6, and no value here is near a kink.
 TEST(ImageLayers, AreNearThePlainOnes) {
-  Stream stream(4, "near");
+  RandomStream stream(4, "near");
   auto cases = random_stacks(stream, 60, 19, true);
   for (const auto& one : degenerate_cases()) cases.push_back(one);
   for (const auto& one : cases) {
@@ -380,7 +380,7 @@ const Case large{Shape::image(3, 29, 26),
 
 // Of some ten thousand values a few may round to another side of a kink, where derivatives jump.
 TEST(ImageLayers, OfLargeImagesAreNearThePlainOnes) {
-  Stream stream(5, "large");
+  RandomStream stream(5, "large");
   const auto layer = make_image_layers<float>(large.input, large.stack);
   auto problem = normal_problem(*layer, large.input, stream);
   layer->fill_initial(problem.w, stream);
@@ -392,7 +392,7 @@ TEST(ImageLayers, OfLargeImagesAreNearThePlainOnes) {
 }
 
 TEST(ImageLayers, GiveTheSameBitsAgain) {
-  Stream stream(6, "again");
+  RandomStream stream(6, "again");
   for (const unsigned threads : {1U, 2U}) {
     const auto layer = make_image_layers<float>(large.input, large.stack, threads);
     const auto problem = normal_problem(*layer, large.input, stream);
@@ -415,7 +415,7 @@ void expect_same_without_in_delta(const Layer<T>& layer, const Problem<T>& probl
 }
 
 TEST(ImageLayers, NeedNotGiveTheDerivativesOfTheirInput) {
-  Stream stream(7, "no input");
+  RandomStream stream(7, "no input");
   for (const auto& one : random_stacks(stream, 40, 5, true)) {
     const auto layer = make_image_layers<float>(one.input, one.stack);
     const auto problem = normal_problem(*layer, one.input, stream);
@@ -438,7 +438,7 @@ TEST(ImageLayers, OfNothingButZerosGiveTheBiases) {
 }
 
 TEST(ImageLayers, RunInTwoThreadsAtOnce) {
-  Stream stream(8, "threads");
+  RandomStream stream(8, "threads");
   const auto layer = make_image_layers<float>(large.input, large.stack);
   std::vector<Problem<float>> problems;
   std::vector<Derivatives<float>> alone;
@@ -503,7 +503,7 @@ TEST(ImageLayers, AConvolutionOfASmallImage) {
 }
 
 TEST(ImageLayers, NeverMakeANumberOfWhatIsNone) {
-  Stream stream(9, "not a number");
+  RandomStream stream(9, "not a number");
   auto cases = random_stacks(stream, 20, 5, true);
   cases.push_back(large);
   for (const auto& one : cases) {
@@ -523,7 +523,7 @@ TEST(ImageLayers, NeverMakeANumberOfWhatIsNone) {
 
 // What the trainer counts on: it looks at the sensitivity, not at every value.
 TEST(ImageLayers, AnInputThatIsNotANumberLeavesNoSensitivityFinite) {
-  Stream stream(10, "sensitivity");
+  RandomStream stream(10, "sensitivity");
   const Case small{Shape::image(2, 6, 6), {Convolution{3, 3, 1, 1}, Rectifier{}, MaxPooling{2, 2}}};
   for (const auto& one : {small, large}) {
     const auto layer = make_image_layers<float>(one.input, one.stack);
@@ -572,7 +572,7 @@ TYPED_TEST(EitherImageLayers, BeginWithWeightsOfTheRightSize) {
   const auto layer =
       make_image_layers<T>(Shape::image(20, 8, 8), {Convolution{40, 3, 1, 1}, Rectifier{}, Convolution{3, 1, 1, 0}});
   std::vector<T> w(layer->weights(), T(nan));
-  Stream stream(1, "weights");
+  RandomStream stream(1, "weights");
   layer->fill_initial(w, stream);
   constexpr std::size_t kernels = std::size_t{40} * 180;
   double squares = 0;

@@ -21,7 +21,7 @@ enum class Kind { ordinary, tiny, extreme };
 inline constexpr std::array kinds{Kind::ordinary, Kind::tiny, Kind::extreme};
 
 template <class T>
-std::vector<T> random_values(Stream& stream, std::size_t n, Kind kind) {
+std::vector<T> random_values(RandomStream& stream, std::size_t n, Kind kind) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr std::array<T, 3> extremes{infinity, -infinity, std::numeric_limits<T>::quiet_NaN()};
   std::vector<T> values(n);

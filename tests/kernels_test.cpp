@@ -24,10 +24,10 @@ namespace {
 
 using kernels::Active;
 using kernels::AdamIdle;
+using kernels::Kernels;
 using kernels::Method;
 using kernels::method_count;
 using kernels::StepConstants;
-using kernels::Table;
 using kernels::Weights;
 
 constexpr std::size_t longest = 130;  // two vectors more than a tile of eight, for the widest there are
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> all_rows(std::size_t rows) {
 }
 
 // None, all or some of the rows.
-std::vector<std::uint32_t> random_rows(Stream& stream, std::size_t rows) {
+std::vector<std::uint32_t> random_rows(RandomStream& stream, std::size_t rows) {
   const auto choice = stream.below(8);
   if (choice == 0) return {};
   auto active = all_rows(rows);
@@ -71,7 +71,7 @@ std::vector<Shape> shapes() {
 }
 
 template <class T>
-StepConstants<T> random_step(Stream& stream) {
+StepConstants<T> random_step(RandomStream& stream) {
   const auto between = [&](double low, double high) { return static_cast<T>(stream.uniform(low, high)); };
   return {.alpha = between(0.001, 0.1),
           .beta1 = between(0.5, 0.99),
@@ -85,7 +85,7 @@ StepConstants<T> random_step(Stream& stream) {
 // The arrays that an element-wise function works on: x, and for the updates a and b, are changed with the help of p.
 template <class T>
 struct Operands {
-  Operands(Stream& stream, std::size_t n, Kind kind)
+  Operands(RandomStream& stream, std::size_t n, Kind kind)
       : x(random_values<T>(stream, n, kind)),
         a(absolute(random_values<T>(stream, n, kind))),
         b(absolute(random_values<T>(stream, n, kind))),
@@ -105,7 +105,7 @@ struct Element {
 template <class T>
 struct ElementWise {
   std::string name;
-  std::function<void(const Table<T>&, T* x, T* a, T* b, const T* p, std::size_t n)> run;
+  std::function<void(const Kernels<T>&, T* x, T* a, T* b, const T* p, std::size_t n)> run;
   // How far from the scalar twin's result an element may be.
   std::function<Tolerance(const Element& before, const Element& after)> tolerance;
 };
@@ -158,35 +158,35 @@ Tolerance update_tolerance(Method method, const StepConstants<T>& step, double c
 }
 
 template <class T>
-std::vector<ElementWise<T>> element_wise(Stream& stream) {
+std::vector<ElementWise<T>> element_wise(RandomStream& stream) {
   const T factor = static_cast<T>(stream.normal());
   const T share = static_cast<T>(stream.uniform());
   const T decay = stream.below(2) == 0 ? T{0} : static_cast<T>(stream.uniform(0, 0.1));
   const double size = std::abs(static_cast<double>(factor));
   std::vector<ElementWise<T>> all{
       {"relu",
-       [](const Table<T>& table, T* x, T*, T*, const T*, std::size_t n) {
+       [](const Kernels<T>& table, T* x, T*, T*, const T*, std::size_t n) {
          std::vector<std::uint32_t> active(n);
          table.relu(x, n, active.data());
        },
        [](const Element&, const Element&) { return Tolerance{}; }},
       {"relu_backward",
-       [](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.relu_backward(p, x, n); },
+       [](const Kernels<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.relu_backward(p, x, n); },
        [](const Element&, const Element&) { return Tolerance{}; }},
       // A vectorised tanh may be off by an ulp or two where the library's is not.
-      {"tanh", [](const Table<T>& table, T* x, T*, T*, const T*, std::size_t n) { table.tanh(x, n); },
+      {"tanh", [](const Kernels<T>& table, T* x, T*, T*, const T*, std::size_t n) { table.tanh(x, n); },
        [](const Element&, const Element& after) { return Tolerance{4 * rounding<T>(std::abs(after.x))}; }},
       {"tanh_backward",
-       [](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.tanh_backward(p, x, n); },
+       [](const Kernels<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.tanh_backward(p, x, n); },
        [](const Element& at, const Element&) {
          return Tolerance{2 * rounding<T>(std::abs(at.x) * (1 + at.p * at.p))};
        }},
-      {"add", [=](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.add(x, p, n, factor); },
+      {"add", [=](const Kernels<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.add(x, p, n, factor); },
        [=](const Element& at, const Element&) {
          return Tolerance{2 * rounding<T>(std::abs(at.x) + size * std::abs(at.p))};
        }},
       {"add_outer",
-       [=](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) {
+       [=](const Kernels<T>& table, T* x, T*, T*, const T* p, std::size_t n) {
          const std::uint32_t row = 0;
          table.add_outer(x, &factor, {&row, 1}, p, n, T{1});
        },
@@ -194,17 +194,17 @@ std::vector<ElementWise<T>> element_wise(Stream& stream) {
          return Tolerance{2 * rounding<T>(std::abs(at.x) + size * std::abs(at.p))};
        }},
       // One product: nothing to leave out.
-      {"shrink", [=](const Table<T>& table, T* x, T*, T*, const T*, std::size_t n) { table.shrink(x, n, factor); },
+      {"shrink", [=](const Kernels<T>& table, T* x, T*, T*, const T*, std::size_t n) { table.shrink(x, n, factor); },
        [](const Element&, const Element&) { return Tolerance{}; }},
       {"average",
-       [=](const Table<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.average(x, p, n, share); },
+       [=](const Kernels<T>& table, T* x, T*, T*, const T* p, std::size_t n) { table.average(x, p, n, share); },
        [](const Element& at, const Element&) { return Tolerance{2 * rounding<T>(std::abs(at.x) + std::abs(at.p))}; }},
   };
   for (std::size_t m = 0; m < method_count; ++m) {
     const StepConstants<T> step = random_step<T>(stream);
     const auto add = [&](const std::string& name, T c, T l2) {
       all.push_back({name + std::to_string(m),
-                     [=](const Table<T>& table, T* x, T* a, T* b, const T* p, std::size_t n) {
+                     [=](const Kernels<T>& table, T* x, T* a, T* b, const T* p, std::size_t n) {
                        table.update[m](step, {x, a, b}, p, p, c, l2, n);
                      },
                      [=](const Element& before, const Element& after) {
@@ -226,7 +226,7 @@ Element element(const Array<T>& x, const Array<T>& a, const Array<T>& b, const s
 // Copies of the operands, each at an offset of its own, and what a function made of them.
 template <class T>
 struct Run {
-  Run(Stream& stream, const Operands<T>& from)
+  Run(RandomStream& stream, const Operands<T>& from)
       : x(from.x, stream.below(4), Role::written),
         a(from.a, stream.below(4), Role::written),
         b(from.b, stream.below(4), Role::written),
@@ -280,7 +280,7 @@ struct IdleSteps {
 
 // Weights whose moments a are about `moment`, and so are the roots b.
 template <class T>
-Operands<T> with_moments(Stream& stream, std::size_t n, const std::function<double()>& moment) {
+Operands<T> with_moments(RandomStream& stream, std::size_t n, const std::function<double()>& moment) {
   Operands<T> made(stream, n, Kind::ordinary);
   for (std::size_t k = 0; k < n; ++k) {
     const double size = moment();
@@ -293,7 +293,7 @@ Operands<T> with_moments(Stream& stream, std::size_t n, const std::function<doub
 constexpr std::array moments{1.0, 1e-4, 1e-8, 1e-12, 0.0};
 
 template <class T>
-class Kernels : public ::testing::Test {};
+class KernelTest : public ::testing::Test {};
 
 struct PrecisionNames {
   template <class T>
@@ -302,11 +302,11 @@ struct PrecisionNames {
   }
 };
 using Precisions = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(Kernels, Precisions, PrecisionNames);
+TYPED_TEST_SUITE(KernelTest, Precisions, PrecisionNames);
 
-TYPED_TEST(Kernels, TheScalarTableComesFirstAndTheOneInUseIsListed) {
+TYPED_TEST(KernelTest, TheScalarTableComesFirstAndTheOneInUseIsListed) {
   using T = TypeParam;
-  const Table<T>* in_use = &kernels::table<T>();
+  const Kernels<T>* in_use = &kernels::table<T>();
   const auto tables = kernels::all_tables<T>();
   ASSERT_FALSE(tables.empty());
   EXPECT_EQ(tables.front(), &kernels::scalar_table<T>());
@@ -317,13 +317,13 @@ TYPED_TEST(Kernels, TheScalarTableComesFirstAndTheOneInUseIsListed) {
   EXPECT_NE(in_use, tables.front());
 #endif
   std::set<std::string> names;
-  for (const Table<T>* table : tables) names.insert(table->name);
+  for (const Kernels<T>* table : tables) names.insert(table->name);
   EXPECT_EQ(names.size(), tables.size());
 }
 
-TYPED_TEST(Kernels, ElementWiseFunctionsAgreeWithTheScalarOnes) {
+TYPED_TEST(KernelTest, ElementWiseFunctionsAgreeWithTheScalarOnes) {
   using T = TypeParam;
-  Stream stream(1, "kernels");
+  RandomStream stream(1, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   for (std::size_t n = 0; n <= longest; ++n) {
     const auto functions = element_wise<T>(stream);
@@ -333,7 +333,7 @@ TYPED_TEST(Kernels, ElementWiseFunctionsAgreeWithTheScalarOnes) {
         const Run<T> before(stream, operands);
         Run<T> want = before;
         function.run(scalar, want.x.data(), want.a.data(), want.b.data(), want.p.data(), n);
-        for (const Table<T>* table : kernels::all_tables<T>()) {
+        for (const Kernels<T>* table : kernels::all_tables<T>()) {
           Run<T> got(stream, operands);
           function.run(*table, got.x.data(), got.a.data(), got.b.data(), got.p.data(), n);
           ASSERT_TRUE(got.guards_untouched()) << function.name << " " << table->name << " " << n;
@@ -353,14 +353,14 @@ TYPED_TEST(Kernels, ElementWiseFunctionsAgreeWithTheScalarOnes) {
   }
 }
 
-TYPED_TEST(Kernels, ElementWiseResultsDoNotDependOnWhereAVectorEnds) {
+TYPED_TEST(KernelTest, ElementWiseResultsDoNotDependOnWhereAVectorEnds) {
   using T = TypeParam;
-  Stream stream(2, "kernels");
+  RandomStream stream(2, "kernels");
   const auto functions = element_wise<T>(stream);
   for (const Kind kind : kinds) {
     const Operands<T> operands(stream, longest, kind);
     for (const auto& function : functions) {
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         Run<T> whole(stream, operands);
         function.run(*table, whole.x.data(), whole.a.data(), whole.b.data(), whole.p.data(), longest);
         for (int repeat = 0; repeat < 40; ++repeat) {
@@ -380,9 +380,9 @@ TYPED_TEST(Kernels, ElementWiseResultsDoNotDependOnWhereAVectorEnds) {
   }
 }
 
-TYPED_TEST(Kernels, UpdatesReturnTheSumOfSensitivityTimesChange) {
+TYPED_TEST(KernelTest, UpdatesReturnTheSumOfSensitivityTimesChange) {
   using T = TypeParam;
-  Stream stream(3, "kernels");
+  RandomStream stream(3, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   for (std::size_t n = 0; n <= longest; ++n) {
     const auto c = static_cast<T>(stream.normal());
@@ -407,7 +407,7 @@ TYPED_TEST(Kernels, UpdatesReturnTheSumOfSensitivityTimesChange) {
         const double change = std::abs(now.x - old.x) + own;
         tolerance += std::abs(static_cast<double>(j[k])) * (own + static_cast<double>(n) * rounding<T>(change));
       }
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         Run<T> got(stream, operands);
         Array<T> at(j, stream.below(4));
         const double h =
@@ -419,9 +419,9 @@ TYPED_TEST(Kernels, UpdatesReturnTheSumOfSensitivityTimesChange) {
   }
 }
 
-TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
+TYPED_TEST(KernelTest, DotAndGatherDotAgreeWithTheScalarOnes) {
   using T = TypeParam;
-  Stream stream(4, "kernels");
+  RandomStream stream(4, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   for (std::size_t n = 0; n <= longest; ++n) {
     for (const Kind kind : kinds) {
@@ -440,7 +440,7 @@ TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
       const auto roundings = static_cast<double>(n);
       const double want = scalar.dot(a.data(), b.data(), n);
       const kernels::DotAndSquares gathered = scalar.gather_dot(w.data(), index.data(), b.data(), n);
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         Array<T> at_a(a, stream.below(4));
         Array<T> at_b(b, stream.below(4));
         Array<T> at_w(w, stream.below(4));
@@ -460,9 +460,9 @@ TYPED_TEST(Kernels, DotAndGatherDotAgreeWithTheScalarOnes) {
   }
 }
 
-TYPED_TEST(Kernels, MatrixFunctionsAgreeWithTheScalarOnes) {
+TYPED_TEST(KernelTest, MatrixFunctionsAgreeWithTheScalarOnes) {
   using T = TypeParam;
-  Stream stream(5, "kernels");
+  RandomStream stream(5, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   const auto tables = kernels::all_tables<T>();
   for (const auto& [rows, columns] : shapes()) {
@@ -499,7 +499,7 @@ TYPED_TEST(Kernels, MatrixFunctionsAgreeWithTheScalarOnes) {
     const double forward_roundings = static_cast<double>(active.size()) + 1;
     const double backward_roundings = static_cast<double>(columns) + 1;
 
-    for (const Table<T>* table : tables) {
+    for (const Kernels<T>* table : tables) {
       SCOPED_TRACE(std::string(table->name) + " " + std::to_string(rows) + " x " + std::to_string(columns) + ", " +
                    std::to_string(active.size()) + " active");
       Array<T> at_w(w, stream.below(4));
@@ -530,9 +530,9 @@ TYPED_TEST(Kernels, MatrixFunctionsAgreeWithTheScalarOnes) {
   }
 }
 
-TYPED_TEST(Kernels, InactiveRowsAreNeitherReadNorWritten) {
+TYPED_TEST(KernelTest, InactiveRowsAreNeitherReadNorWritten) {
   using T = TypeParam;
-  Stream stream(6, "kernels");
+  RandomStream stream(6, "kernels");
   constexpr std::size_t rows = 9;
   const std::vector<std::uint32_t> active{1, 2, 4, 6, 7};
   for (std::size_t columns = 1; columns <= longest; ++columns) {
@@ -543,7 +543,7 @@ TYPED_TEST(Kernels, InactiveRowsAreNeitherReadNorWritten) {
       std::fill_n(w.begin() + static_cast<std::ptrdiff_t>(r * columns), columns, guard_value<T>());
       u[r] = guard_value<T>();
     }
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       std::vector<T> out(columns);
       std::vector<T> back(rows, guard_value<T>());
       std::vector<T> sum = w;
@@ -560,16 +560,16 @@ TYPED_TEST(Kernels, InactiveRowsAreNeitherReadNorWritten) {
   }
 }
 
-TYPED_TEST(Kernels, SumsDoNotDependOnAlignment) {
+TYPED_TEST(KernelTest, SumsDoNotDependOnAlignment) {
   using T = TypeParam;
-  Stream stream(7, "kernels");
+  RandomStream stream(7, "kernels");
   constexpr std::size_t rows = 5;
   for (std::size_t n = 0; n <= longest; ++n) {
     const auto w = random_values<T>(stream, rows * n, Kind::ordinary);
     const auto u = random_values<T>(stream, rows, Kind::ordinary);
     const auto v = random_values<T>(stream, n, Kind::ordinary);
     const auto active = all_rows(rows);
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       const double dot = table->dot(w.data(), v.data(), n);
       std::vector<T> forward(n);
       std::vector<T> backward(rows);
@@ -590,9 +590,9 @@ TYPED_TEST(Kernels, SumsDoNotDependOnAlignment) {
   }
 }
 
-TYPED_TEST(Kernels, UpdateOuterIsUpdateRowByRowBitByBit) {
+TYPED_TEST(KernelTest, UpdateOuterIsUpdateRowByRowBitByBit) {
   using T = TypeParam;
-  Stream stream(8, "kernels");
+  RandomStream stream(8, "kernels");
   for (std::size_t columns = 0; columns <= longest; ++columns) {
     for (std::size_t m = 0; m < method_count; ++m) {
       const std::size_t rows = columns % 16 == 0 ? 60 + stream.below(80) : stream.below(8);
@@ -607,7 +607,7 @@ TYPED_TEST(Kernels, UpdateOuterIsUpdateRowByRowBitByBit) {
       const auto step = random_step<T>(stream);
       const auto c = static_cast<T>(stream.normal());
       const auto decay = static_cast<T>(stream.below(2) == 0 ? 0 : stream.uniform(0, 0.1));
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         SCOPED_TRACE(std::string(table->name) + " method " + std::to_string(m) + " columns " + std::to_string(columns));
         Run<T> got(stream, operands);
         Run<T> want(stream, operands);
@@ -646,14 +646,14 @@ TYPED_TEST(Kernels, UpdateOuterIsUpdateRowByRowBitByBit) {
 }
 
 // The root of a rounded square is the number itself: weights that rest among others end up where a row that rests does.
-TYPED_TEST(Kernels, AStepAlongZeroIsAStepWithoutADirection) {
+TYPED_TEST(KernelTest, AStepAlongZeroIsAStepWithoutADirection) {
   using T = TypeParam;
-  Stream stream(15, "kernels");
+  RandomStream stream(15, "kernels");
   const std::vector<T> zeros(longest);
   for (std::size_t m = 0; m < method_count; ++m) {
     const Operands<T> operands(stream, longest, Kind::ordinary);
     const auto step = random_step<T>(stream);
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       Operands<T> along = operands;
       Operands<T> without = operands;
       table->update[m](step, {along.x.data(), along.a.data(), along.b.data()}, operands.p.data(), zeros.data(), T{1},
@@ -669,13 +669,13 @@ TYPED_TEST(Kernels, AStepAlongZeroIsAStepWithoutADirection) {
 
 // What is kept of the root and what is mixed in must add up to one, although sqrt(beta2) is rounded: else it is off by
 // as much as rounding beside 1 - beta2, always to the same side.
-TYPED_TEST(Kernels, AdamsRootIsThatOfTheSecondMomentOnAverage) {
+TYPED_TEST(KernelTest, AdamsRootIsThatOfTheSecondMomentOnAverage) {
   using T = TypeParam;
   constexpr double beta2 = 0.999;
   const double tolerance = sizeof(T) == sizeof(float) ? 5e-6 : 1e-13;
   const StepConstants<T> step{.root_beta2 = static_cast<T>(std::sqrt(beta2))};
-  for (const Table<T>* table : kernels::all_tables<T>()) {
-    Stream stream(16, "kernels");
+  for (const Kernels<T>* table : kernels::all_tables<T>()) {
+    RandomStream stream(16, "kernels");
     std::vector<T> w(longest), a(longest), b(longest);
     std::vector<double> moment(longest);
     for (int t = 0; t < 5000; ++t) {
@@ -693,13 +693,13 @@ TYPED_TEST(Kernels, AdamsRootIsThatOfTheSecondMomentOnAverage) {
   }
 }
 
-TYPED_TEST(Kernels, UpdatesLookOnlyAtTheStateTheyHave) {
+TYPED_TEST(KernelTest, UpdatesLookOnlyAtTheStateTheyHave) {
   using T = TypeParam;
-  Stream stream(9, "kernels");
+  RandomStream stream(9, "kernels");
   const auto d = random_values<T>(stream, longest, Kind::ordinary);
   const std::vector<T> one{1};
   const std::vector<std::uint32_t> active{0};
-  for (const Table<T>* table : kernels::all_tables<T>()) {
+  for (const Kernels<T>* table : kernels::all_tables<T>()) {
     for (const Method method : {Method::plain, Method::momentum, Method::nesterov, Method::adagrad, Method::rmsprop}) {
       const auto m = static_cast<std::size_t>(method);
       const auto step = random_step<T>(stream);
@@ -717,9 +717,9 @@ TYPED_TEST(Kernels, UpdatesLookOnlyAtTheStateTheyHave) {
   }
 }
 
-TYPED_TEST(Kernels, ActiveListsAreExact) {
+TYPED_TEST(KernelTest, ActiveListsAreExact) {
   using T = TypeParam;
-  Stream stream(10, "kernels");
+  RandomStream stream(10, "kernels");
   for (std::size_t n = 0; n <= longest; ++n) {
     for (const double zeros : {0.0, 0.2, 0.8, 1.0}) {
       auto values = random_values<T>(stream, n, kinds[stream.below(3)]);
@@ -731,7 +731,7 @@ TYPED_TEST(Kernels, ActiveListsAreExact) {
         if (values[k] != T{0}) nonzero.push_back(k);
         if (values[k] > T{0} || std::isnan(values[k])) positive.push_back(k);
       }
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         const auto check = [&](auto function, const std::vector<std::uint32_t>& want, const char* name) {
           SCOPED_TRACE(std::string(table->name) + " " + name + " " + std::to_string(n));
           const std::vector<std::uint32_t> room(n, guard_value<std::uint32_t>());
@@ -749,9 +749,9 @@ TYPED_TEST(Kernels, ActiveListsAreExact) {
   }
 }
 
-TYPED_TEST(Kernels, ReluKeepsNaNAndListsIt) {
+TYPED_TEST(KernelTest, ReluKeepsNaNAndListsIt) {
   using T = TypeParam;
-  for (const Table<T>* table : kernels::all_tables<T>()) {
+  for (const Kernels<T>* table : kernels::all_tables<T>()) {
     for (std::size_t n = 1; n <= longest; ++n) {
       std::vector<T> values(n, T{-1});
       values[n / 2] = std::numeric_limits<T>::quiet_NaN();
@@ -764,13 +764,13 @@ TYPED_TEST(Kernels, ReluKeepsNaNAndListsIt) {
   }
 }
 
-TYPED_TEST(Kernels, IncreasingIndicesAreToldFromAllOthers) {
+TYPED_TEST(KernelTest, IncreasingIndicesAreToldFromAllOthers) {
   using T = TypeParam;
   for (std::size_t n = 0; n <= 130; ++n) {
     std::vector<std::uint32_t> good(n);
     for (std::size_t k = 0; k < n; ++k) good[k] = static_cast<std::uint32_t>(3 * k + 1);
     const auto limit = static_cast<std::uint32_t>(3 * n + 1);
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       SCOPED_TRACE(std::string(table->name) + " " + std::to_string(n));
       EXPECT_TRUE(table->increasing_below(good.data(), n, limit));
       EXPECT_TRUE(n == 0 || !table->increasing_below(good.data(), n, good.back()));
@@ -786,9 +786,9 @@ TYPED_TEST(Kernels, IncreasingIndicesAreToldFromAllOthers) {
   }
 }
 
-TYPED_TEST(Kernels, ScatterAddChangesExactlyItsRows) {
+TYPED_TEST(KernelTest, ScatterAddChangesExactlyItsRows) {
   using T = TypeParam;
-  Stream stream(91, "scatter");
+  RandomStream stream(91, "scatter");
   for (std::size_t n = 0; n <= 130; ++n) {
     std::vector<T> w(400);
     for (T& value : w) value = static_cast<T>(stream.normal());
@@ -800,7 +800,7 @@ TYPED_TEST(Kernels, ScatterAddChangesExactlyItsRows) {
     }
     auto want = w;
     kernels::scalar_table<T>().scatter_add(want.data(), index.data(), x.data(), n, T(0.3));
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       auto got = w;
       table->scatter_add(got.data(), index.data(), x.data(), n, T(0.3));
       for (std::size_t k = 0; k < w.size(); ++k) {
@@ -812,11 +812,11 @@ TYPED_TEST(Kernels, ScatterAddChangesExactlyItsRows) {
   }
 }
 
-TYPED_TEST(Kernels, AdamIdleIsAsManyStepsWithoutAGradient) {
+TYPED_TEST(KernelTest, AdamIdleIsAsManyStepsWithoutAGradient) {
   using T = TypeParam;
   // The steps one by one round k times, and the sum is expanded where eps is small.
   const double tolerance = sizeof(T) == sizeof(float) ? 1e-5 : 1e-12;
-  Stream stream(11, "kernels");
+  RandomStream stream(11, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   const std::vector<T> none(longest);
   for (const std::size_t k : {1U, 2U, 7U, 60U}) {
@@ -829,7 +829,7 @@ TYPED_TEST(Kernels, AdamIdleIsAsManyStepsWithoutAGradient) {
           scalar.update[static_cast<std::size_t>(Method::adam)](step, {want.x.data(), want.a.data(), want.b.data()},
                                                                 none.data(), none.data(), T{0}, T{0}, longest);
         }
-        for (const Table<T>* table : kernels::all_tables<T>()) {
+        for (const Kernels<T>* table : kernels::all_tables<T>()) {
           SCOPED_TRACE(std::string(table->name) + " moments " + what + ", " + std::to_string(k) + " after " +
                        std::to_string(t0));
           Run<T> got(stream, operands);
@@ -854,9 +854,9 @@ TYPED_TEST(Kernels, AdamIdleIsAsManyStepsWithoutAGradient) {
   }
 }
 
-TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneAtEverySizeAndForExtremes) {
+TYPED_TEST(KernelTest, AdamIdleAgreesWithTheScalarOneAtEverySizeAndForExtremes) {
   using T = TypeParam;
-  Stream stream(12, "kernels");
+  RandomStream stream(12, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   constexpr std::size_t k = 20;
   const IdleSteps<T> steps(0.9, 0.999, k, 10);
@@ -869,7 +869,7 @@ TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneAtEverySizeAndForExtremes) {
       }
       Run<T> want(stream, operands);
       scalar.adam_idle(steps.idle, {want.x.data(), want.a.data(), want.b.data()}, n);
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         Run<T> got(stream, operands);
         table->adam_idle(steps.idle, {got.x.data(), got.a.data(), got.b.data()}, n);
         ASSERT_TRUE(got.guards_untouched()) << table->name << " " << n;
@@ -886,9 +886,9 @@ TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneAtEverySizeAndForExtremes) {
   }
 }
 
-TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneWhereTheRootsShrinkAsFastAsTheFactors) {
+TYPED_TEST(KernelTest, AdamIdleAgreesWithTheScalarOneWhereTheRootsShrinkAsFastAsTheFactors) {
   using T = TypeParam;
-  Stream stream(14, "kernels");
+  RandomStream stream(14, "kernels");
   const auto& scalar = kernels::scalar_table<T>();
   constexpr std::size_t k = 600;
   for (const double beta2 : {0.999, 0.95, 0.9}) {
@@ -897,7 +897,7 @@ TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneWhereTheRootsShrinkAsFastAsThe
       const auto operands = with_moments<T>(stream, longest, [=] { return size; });
       Operands<T> want = operands;
       scalar.adam_idle(steps.idle, {want.x.data(), want.a.data(), want.b.data()}, longest);
-      for (const Table<T>* table : kernels::all_tables<T>()) {
+      for (const Kernels<T>* table : kernels::all_tables<T>()) {
         Operands<T> got = operands;
         table->adam_idle(steps.idle, {got.x.data(), got.a.data(), got.b.data()}, longest);
         for (std::size_t i = 0; i < longest; ++i) {
@@ -912,13 +912,13 @@ TYPED_TEST(Kernels, AdamIdleAgreesWithTheScalarOneWhereTheRootsShrinkAsFastAsThe
 }
 
 // (Where a vector has lanes of both kinds the exact path is taken for all of them.)
-TYPED_TEST(Kernels, AdamIdleDoesNotDependOnWhereAVectorEndsIfAllLanesTakeOnePath) {
+TYPED_TEST(KernelTest, AdamIdleDoesNotDependOnWhereAVectorEndsIfAllLanesTakeOnePath) {
   using T = TypeParam;
-  Stream stream(13, "kernels");
+  RandomStream stream(13, "kernels");
   const IdleSteps<T> steps(0.9, 0.999, 20, 10);
   for (const double size : {1.0, 1e-8}) {
     const auto operands = with_moments<T>(stream, longest, [=] { return size; });
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       Run<T> whole(stream, operands);
       table->adam_idle(steps.idle, {whole.x.data(), whole.a.data(), whole.b.data()}, longest);
       for (std::size_t begin = 0; begin < longest; ++begin) {
@@ -951,7 +951,7 @@ constexpr float smallest_denormal = std::numeric_limits<float>::denorm_min();
 // All arrays of a step of an LSTM of n cells.
 template <class T>
 struct LstmArrays {
-  LstmArrays(Stream& stream, std::size_t n, Kind kind)
+  LstmArrays(RandomStream& stream, std::size_t n, Kind kind)
       : gates(random_values<T>(stream, 4 * n, kind)),
         c_before(random_values<T>(stream, n, kind)),
         dh(random_values<T>(stream, n, kind)),
@@ -961,7 +961,7 @@ struct LstmArrays {
         h(n) {}
 
   // There and back; what the way back changes is kept as the way there left it, too.
-  void run(const Table<T>& table) {
+  void run(const Kernels<T>& table) {
     const std::size_t n = c.size();
     table.lstm_forward(gates.data(), c_before.data(), n, c.data(), tanh_c.data(), h.data());
     values = gates;
@@ -971,9 +971,9 @@ struct LstmArrays {
   std::vector<T> gates, c_before, dh, dc, c, tanh_c, h, values;
 };
 
-TYPED_TEST(Kernels, LstmStepsAgreeWithTheScalarOnes) {
+TYPED_TEST(KernelTest, LstmStepsAgreeWithTheScalarOnes) {
   using T = TypeParam;
-  Stream stream(14, "kernels");
+  RandomStream stream(14, "kernels");
   for (std::size_t n = 0; n <= longest; ++n) {
     const LstmArrays<T> before(stream, n, n % 2 == 0 ? Kind::ordinary : Kind::tiny);
     LstmArrays<T> expected = before;
@@ -981,7 +981,7 @@ TYPED_TEST(Kernels, LstmStepsAgreeWithTheScalarOnes) {
     if (n > 3) expected.gates[3] = -1000;  // beyond what exp can take
     const LstmArrays<T> start = expected;
     expected.run(kernels::scalar_table<T>());
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       LstmArrays<T> got = start;
       got.run(*table);
       const auto expect_near = [&](const char* what, const std::vector<T>& at, const std::vector<T>& want) {

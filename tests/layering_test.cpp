@@ -29,24 +29,26 @@ using Words = std::set<std::string, std::less<>>;
 // Whose headers a folder may include. Lower folders never include higher ones.
 const std::map<std::string, Words, std::less<>>& allowed_folders() {
   static const std::map<std::string, Words, std::less<>> allowed = [] {
-    const Words core{"core", "kernels", "ignd"};
     const auto with = [](Words words, const Words& more) {
       words.insert(more.begin(), more.end());
       return words;
     };
+    const Words base{"base", "ignd"};
+    const Words core = with(base, {"core", "kernels"});
     const Words models = with(core, {"models"});
-    const Words train = with(models, {"data", "train"});
-    const Words sweep = with(train, {"rl", "sweep"});
-    const Words report = with(sweep, {"report"});
+    const Words learn = with(models, {"data", "learn"});
+    const Words lab = with(learn, {"rl", "lab"});
+    const Words report = with(lab, {"report"});
     return std::map<std::string, Words, std::less<>>{
         {"include/ignd", {"ignd"}},
+        {"src/base", base},
         {"src/kernels", {"kernels"}},
         {"src/core", core},
         {"src/models", models},
         {"src/rl", with(models, {"rl"})},
         {"src/data", with(models, {"data"})},
-        {"src/train", train},
-        {"src/sweep", sweep},
+        {"src/learn", learn},
+        {"src/lab", lab},
         {"src/report", report},
         {"src/cli", with(report, {"cli"})},
     };
@@ -183,20 +185,20 @@ TEST(Layering, AnIncludeOfAHigherFolderIsFound) {
   EXPECT_EQ(fault("src/core/a.cpp", "\"models/mlp.hpp\""),
             Faults{"src/core/a.cpp includes models/mlp.hpp, which is not for src/core"});
   EXPECT_EQ(fault("src/core/a.cpp", "<models/mlp.hpp>").size(), 1U) << "the other brackets change nothing";
-  EXPECT_EQ(fault("src/kernels/a.cpp", "\"core/spec.hpp\"").size(), 1U);
+  EXPECT_EQ(fault("src/kernels/a.cpp", "\"base/spec.hpp\"").size(), 1U);
   EXPECT_EQ(fault("src/kernels/a.cpp", "\"ignd/error.hpp\"").size(), 1U);
   EXPECT_EQ(fault("src/models/a.hpp", "\"data/csv.hpp\"").size(), 1U);
   EXPECT_EQ(fault("src/models/a.hpp", "\"rl/lqr.hpp\"").size(), 1U);
   EXPECT_EQ(fault("src/rl/a.cpp", "\"data/csv.hpp\"").size(), 1U);
-  EXPECT_EQ(fault("src/data/a.cpp", "\"sweep/run.hpp\"").size(), 1U);
-  EXPECT_EQ(fault("src/sweep/a.cpp", "\"report/table.hpp\"").size(), 1U);
+  EXPECT_EQ(fault("src/data/a.cpp", "\"lab/run.hpp\"").size(), 1U);
+  EXPECT_EQ(fault("src/lab/a.cpp", "\"report/table.hpp\"").size(), 1U);
   EXPECT_EQ(fault("src/report/a.cpp", "\"cli/main.hpp\"").size(), 1U);
-  EXPECT_EQ(fault("include/ignd/a.hpp", "\"core/spec.hpp\"").size(), 1U);
+  EXPECT_EQ(fault("include/ignd/a.hpp", "\"base/spec.hpp\"").size(), 1U);
 
   EXPECT_EQ(fault("src/cli/a.cpp", "\"report/table.hpp\""), Faults{});
-  EXPECT_EQ(fault("src/report/a.cpp", "\"sweep/run.hpp\""), Faults{});
-  EXPECT_EQ(fault("src/sweep/a.cpp", "\"rl/lqr.hpp\""), Faults{});
-  EXPECT_EQ(fault("src/data/a.cpp", "\"core/spec.hpp\""), Faults{});
+  EXPECT_EQ(fault("src/report/a.cpp", "\"lab/run.hpp\""), Faults{});
+  EXPECT_EQ(fault("src/lab/a.cpp", "\"rl/lqr.hpp\""), Faults{});
+  EXPECT_EQ(fault("src/data/a.cpp", "\"base/spec.hpp\""), Faults{});
   EXPECT_EQ(fault("src/models/a.cpp", "\"kernels/kernels.hpp\""), Faults{});
   EXPECT_EQ(fault("include/ignd/a.hpp", "\"ignd/model.hpp\""), Faults{});
 }

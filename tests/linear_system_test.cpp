@@ -15,7 +15,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-ContinuousSystem random_system(Stream& stream, Index states, Index actions) {
+ContinuousSystem random_system(RandomStream& stream, Index states, Index actions) {
   return {random_matrix(stream, states, states), random_matrix(stream, states, actions),
           random_definite(stream, states), random_definite(stream, actions)};
 }
@@ -38,7 +38,7 @@ std::string refusal(const ContinuousSystem& system, double period = 0.1) {
 }
 
 TEST(LinearSystem, HoldingAnActionIsTheSeriesOfTheExponential) {
-  Stream stream(1, "linear system");
+  RandomStream stream(1, "linear system");
   for (int trial = 0; trial < 100; ++trial) {
     const auto system =
         random_system(stream, 1 + static_cast<Index>(stream.below(8)), 1 + static_cast<Index>(stream.below(4)));
@@ -111,7 +111,7 @@ TEST(LinearSystem, WrongShapesAreRefusedByName) {
   EXPECT_NE(refusal(system).find("q is 3 x 3"), std::string::npos);
   system.q.resize(0, 0);
   EXPECT_NE(refusal(system).find("q is 0 x 0"), std::string::npos);
-  Stream stream(2, "linear system");
+  RandomStream stream(2, "linear system");
   EXPECT_NE(refusal(random_system(stream, 60, 5)).find("65 states and actions"), std::string::npos);
 }
 

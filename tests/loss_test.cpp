@@ -51,7 +51,7 @@ double target_output(const Loss& loss, double y) {
 
 TEST(Derivatives, EqualFiniteDifferencesAwayFromKinks) {
   constexpr double step = 1e-5;
-  Stream stream(1, "loss");
+  RandomStream stream(1, "loss");
   for (const auto& loss : losses()) {
     for (int trial = 0; trial < 2000; ++trial) {
       const double y = random_target(*loss, stream);
@@ -85,7 +85,7 @@ TEST(Derivatives, AtAKinkTheSlopeLiesBetweenTheOneSidedSlopes) {
 }
 
 TEST(Convexity, CurvatureIsNeverNegativeAndTheSlopeNeverFalls) {
-  Stream stream(2, "loss");
+  RandomStream stream(2, "loss");
   for (const auto& loss : losses()) {
     for (int trial = 0; trial < 2000; ++trial) {
       const double y = random_target(*loss, stream);
@@ -98,7 +98,7 @@ TEST(Convexity, CurvatureIsNeverNegativeAndTheSlopeNeverFalls) {
 }
 
 TEST(Convexity, TheLossLiesBelowItsChords) {
-  Stream stream(3, "loss");
+  RandomStream stream(3, "loss");
   for (const auto& loss : losses()) {
     for (int trial = 0; trial < 2000; ++trial) {
       const double y = random_target(*loss, stream);
@@ -112,7 +112,7 @@ TEST(Convexity, TheLossLiesBelowItsChords) {
 }
 
 TEST(Minimum, IsALowerBoundEverywhere) {
-  Stream stream(4, "loss");
+  RandomStream stream(4, "loss");
   for (const auto& loss : losses()) {
     for (int trial = 0; trial < 2000; ++trial) {
       const double y = random_target(*loss, stream);
@@ -125,7 +125,7 @@ TEST(Minimum, IsALowerBoundEverywhere) {
 }
 
 TEST(Minimum, IsAttainedAtTheTarget) {
-  Stream stream(5, "loss");
+  RandomStream stream(5, "loss");
   for (const auto& loss : losses()) {
     for (int trial = 0; trial < 200; ++trial) {
       const double y = random_target(*loss, stream);
@@ -315,7 +315,7 @@ void expect_between(const OneStep& step, double target, const std::string& what)
 }
 
 // Inputs of several sizes and scales with weights such that the prediction is of order 1.
-std::vector<Situation> situations(Stream& stream) {
+std::vector<Situation> situations(RandomStream& stream) {
   std::vector<Situation> all;
   for (const std::size_t features : {1U, 3U, 20U}) {
     for (const double scale : {1e-2, 1.0, 1e3}) {
@@ -336,7 +336,7 @@ double predict(const Situation& at) {
 }
 
 TEST(Outlier, OfAThousandNeverMovesAPredictionPastItsTarget) {
-  Stream stream(6, "loss");
+  RandomStream stream(6, "loss");
   for (const auto& loss : losses()) {
     if (loss->spec() == "logistic" || loss->spec() == "poisson:largest=10") continue;  // see below
     for (const auto& at : situations(stream)) {
@@ -349,7 +349,7 @@ TEST(Outlier, OfAThousandNeverMovesAPredictionPastItsTarget) {
 }
 
 TEST(Outlier, OfAnySizeNeverMovesAPredictionPastItsTarget) {
-  Stream stream(7, "loss");
+  RandomStream stream(7, "loss");
   for (const auto& loss : losses()) {
     if (loss->spec() == "logistic" || is_poisson(*loss)) continue;  // see below
     for (const auto& at : situations(stream)) {
@@ -365,7 +365,7 @@ TEST(Outlier, OfAnySizeNeverMovesAPredictionPastItsTarget) {
 }
 
 TEST(Outlier, OfACountUpToTheLargestNeverMovesThePoissonPredictionPastIt) {
-  Stream stream(8, "loss");
+  RandomStream stream(8, "loss");
   for (const auto& [spec, largest] :
        {std::pair{"poisson:largest=10", 10.0}, std::pair{"poisson", 1e3}, std::pair{"poisson:largest=2000000", 2e6}}) {
     const auto poisson = make_loss(spec);
@@ -383,7 +383,7 @@ TEST(Outlier, OfACountUpToTheLargestNeverMovesThePoissonPredictionPastIt) {
 }
 
 TEST(Outlier, InOneFeatureNeverMovesAPredictionPastItsTarget) {
-  Stream stream(9, "loss");
+  RandomStream stream(9, "loss");
   for (const auto& loss : losses()) {
     if (loss->spec() == "logistic") continue;
     for (std::size_t trial = 0; trial < 50; ++trial) {
@@ -400,7 +400,7 @@ TEST(Outlier, InOneFeatureNeverMovesAPredictionPastItsTarget) {
 
 // The target of the logistic loss is plus or minus infinity. Without the floor one step from -1000 would be exp(1000).
 TEST(Outlier, MovesALogitTheRightWayByAtMostTheReciprocalOfTheFloor) {
-  Stream stream(10, "loss");
+  RandomStream stream(10, "loss");
   const auto logistic = make_loss("logistic");
   for (auto at : situations(stream)) {
     const double bias = at.w.back() - predict(at);
@@ -445,7 +445,7 @@ std::string refusal(const std::string& spec) {
 
 TEST(Factory, ASpecReadsBackAsTheSameLoss) {
   auto all = losses();
-  Stream stream(11, "loss");
+  RandomStream stream(11, "loss");
   for (int trial = 0; trial < 100; ++trial) {
     all.push_back(make_loss("huber:delta=" + std::to_string(0.001 + 5 * stream.uniform())));
     all.push_back(make_loss("pinball:tau=" + std::to_string(stream.uniform())));

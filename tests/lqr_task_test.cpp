@@ -1,4 +1,4 @@
-#include "sweep/lqr_task.hpp"
+#include "lab/lqr_task.hpp"
 
 #include "support.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ignd/random.hpp"
-#include "sweep/experiment_results.hpp"
+#include "lab/experiment_results.hpp"
 
 #include <cmath>
 #include <string>
@@ -34,7 +34,7 @@ inline MethodResults method_with(std::string name, const std::vector<RunResult>&
 }
 
 // A curve that falls from 1 to 10^-depth, with a few runs that stop early.
-inline RunResult control_run(Stream& stream, double depth, std::size_t length, double noise) {
+inline RunResult control_run(RandomStream& stream, double depth, std::size_t length, double noise) {
   RunResult run;
   double wobble = 0.3 * stream.normal();
   for (std::size_t k = 0; k < length; ++k) {
@@ -84,7 +84,7 @@ inline ExperimentResults control_experiment() {
     panel.name = names[p].first;
     panel.title = names[p].second;
     for (const bool ours : {false, true}) {
-      Stream stream(p, ours ? "ours" : "theirs");
+      RandomStream stream(p, ours ? "ours" : "theirs");
       std::vector<RunResult> runs;
       for (std::size_t seed = 0; seed < 20; ++seed) {
         const std::size_t length = ours && !noisy ? 45 + stream.below(10) : 120;
@@ -120,7 +120,7 @@ inline ExperimentResults control_experiment() {
 }
 
 // A return that rises from 0 to `level`; a run that fails has 0 to its end.
-inline RunResult lake_run(Stream& stream, double level, double speed, bool fails) {
+inline RunResult lake_run(RandomStream& stream, double level, double speed, bool fails) {
   RunResult run;
   for (std::size_t k = 0; k <= 100; ++k) {
     const double progress = static_cast<double>(k) / 100;
@@ -154,7 +154,7 @@ inline ExperimentResults lake_experiment() {
                                                                        {"IGNDQ, rate 1", {0.74, 7}},
                                                                        {"QL, rate 1e-8", {scaled ? 0.45 : 0.0, 2}}};
     for (const auto& [name, shape] : lines) {
-      Stream stream(scaled ? 1 : 0, name);
+      RandomStream stream(scaled ? 1 : 0, name);
       std::vector<RunResult> runs;
       for (std::size_t seed = 0; seed < 20; ++seed) {
         const bool fails = scaled && shape.first < 0.1 && seed < 13;

@@ -16,7 +16,7 @@ TYPED_TEST_SUITE(MatrixProduct, Precisions, );
 
 TYPED_TEST(MatrixProduct, EqualsTheSumsWrittenOut) {
   using T = TypeParam;
-  Stream stream(1, "products");
+  RandomStream stream(1, "products");
   for (int trial = 0; trial < 200; ++trial) {
     const std::size_t m = stream.below(20), n = stream.below(20), k = stream.below(40);
     const bool first = stream.below(2) == 0, second = stream.below(2) == 0, add = stream.below(2) == 0;

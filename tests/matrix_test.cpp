@@ -53,7 +53,7 @@ void expect_equal_runs(const Case& model, const ReferenceOptions& options) {
   const auto made = model.make();
   DenseReference reference(*made, model.inputs, options);
   Trainer<double> trainer(*made, library_options(options));
-  Stream stream(17, "matrix");
+  RandomStream stream(17, "matrix");
   for (int step = 0; step < 40; ++step) {
     const RandomInput x(stream, model.inputs, model.sparse);
     const double y = random_target(*options.loss, stream);
@@ -86,7 +86,7 @@ TEST_P(Matrix, EqualsDenseReferenceOrIsRefused) {
                                            .transform = transform,
                                            .schedule = Schedule::robbins_monro(0.005, 30),
                                            .l2 = l2,
-                                           .metric = metric,
+                                           .preconditioner = metric,
                                            .average_from = average_from};
             SCOPED_TRACE(rule + " " + transform + " l2=" + std::to_string(l2) + " metric=" + std::to_string(metric) +
                          " average=" + std::to_string(average_from));
@@ -136,7 +136,7 @@ TEST(Refusals, MetricNeedsWeightsThatMultiplyInputs) {
   };
   Constant model;
   EXPECT_NO_THROW(Trainer<double>(model, {}));
-  EXPECT_THROW(Trainer<double>(model, {.metric = MetricKind::second_moment}), InvalidArgument);
+  EXPECT_THROW(Trainer<double>(model, {.preconditioner = PreconditionerKind::second_moment}), InvalidArgument);
 }
 
 TEST(Refusals, AllFaultsComeInOneMessage) {

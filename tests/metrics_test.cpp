@@ -1,4 +1,4 @@
-#include "train/metrics.hpp"
+#include "learn/metrics.hpp"
 
 #include "support.hpp"
 
@@ -37,7 +37,7 @@ Rows repeated(const Rows& rows) {
   return all;
 }
 
-Rows random_rows(Stream& stream, std::size_t n) {
+Rows random_rows(RandomStream& stream, std::size_t n) {
   Rows rows;
   for (std::size_t i = 0; i < n; ++i) {
     rows.y.push_back(3 + stream.normal());
@@ -49,7 +49,7 @@ Rows random_rows(Stream& stream, std::size_t n) {
 }
 
 // Few different logits, so that there are many ties.
-Rows random_labels(Stream& stream, std::size_t n) {
+Rows random_labels(RandomStream& stream, std::size_t n) {
   Rows rows = random_rows(stream, n);
   const std::uint64_t values = 1 + stream.below(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -91,7 +91,7 @@ TEST(Regression, AHandMadeCase) {
 }
 
 TEST(Regression, EqualsTheDefinitionsInLongDouble) {
-  Stream stream(1, "metrics");
+  RandomStream stream(1, "metrics");
   for (int trial = 0; trial < 200; ++trial) {
     const Rows rows = random_rows(stream, 1 + stream.below(50));
     long double weight = 0, mean = 0, absolute = 0, squared = 0, relative = 0, variance = 0;
@@ -121,7 +121,7 @@ TEST(Regression, EqualsTheDefinitionsInLongDouble) {
 }
 
 TEST(Regression, WeightsAreRepetitions) {
-  Stream stream(2, "metrics");
+  RandomStream stream(2, "metrics");
   for (int trial = 0; trial < 200; ++trial) {
     const Rows rows = random_rows(stream, 1 + stream.below(20));
     const Rows all = repeated(rows);
@@ -135,7 +135,7 @@ TEST(Regression, WeightsAreRepetitions) {
 }
 
 TEST(Regression, PerfectIsPerfectAndTheMeanExplainsNothing) {
-  Stream stream(3, "metrics");
+  RandomStream stream(3, "metrics");
   const Numbers y = normal_vector(stream, 100, 5);
   const auto perfect = regression_metrics(y, y);
   EXPECT_EQ(perfect.r2.value(), 1);
@@ -180,7 +180,7 @@ TEST(Regression, MapeIsNotThereIfATargetIsNearZero) {
 
 // The experiments and the tool report the same number: the paper's, wherever there is one.
 TEST(Regression, MapeIsThePapers) {
-  Stream stream(14, "metrics");
+  RandomStream stream(14, "metrics");
   for (int trial = 0; trial < 100; ++trial) {
     const Rows rows = random_rows(stream, 1 + stream.below(50));
     MapeSum sum;
@@ -203,7 +203,7 @@ TEST(Regression, MapeIsThePapers) {
 }
 
 TEST(Regression, RowsOneAtATimeGiveTheSame) {
-  Stream stream(4, "metrics");
+  RandomStream stream(4, "metrics");
   const Rows rows = random_rows(stream, 100);
   RegressionSums sums;
   for (std::size_t i = 0; i < 100; ++i) sums.add(rows.y[i], rows.prediction[i], rows.weight[i]);
@@ -225,7 +225,7 @@ TEST(Classification, AHandMadeCase) {
 }
 
 TEST(Classification, AucEqualsAllPairs) {
-  Stream stream(5, "metrics");
+  RandomStream stream(5, "metrics");
   for (int trial = 0; trial < 500; ++trial) {
     const Rows rows = random_labels(stream, 1 + stream.below(30));
     const auto m = classification_metrics(rows.y, rows.prediction, rows.weight);
@@ -234,7 +234,7 @@ TEST(Classification, AucEqualsAllPairs) {
 }
 
 TEST(Classification, WeightsAreRepetitions) {
-  Stream stream(6, "metrics");
+  RandomStream stream(6, "metrics");
   for (int trial = 0; trial < 200; ++trial) {
     const Rows rows = random_labels(stream, 1 + stream.below(20));
     const Rows all = repeated(rows);
@@ -298,7 +298,7 @@ double calibration_error_bin_by_bin(const Rows& rows) {
 
 // With ties and weights, some of them 0.
 TEST(Classification, EqualsTheDefinitionsByBruteForce) {
-  Stream stream(15, "metrics");
+  RandomStream stream(15, "metrics");
   int with_both = 0;
   for (int trial = 0; trial < 500; ++trial) {
     Rows rows = random_labels(stream, 1 + stream.below(30));
@@ -355,7 +355,7 @@ TEST(Classification, CalibrationErrorIsTheGapOfProbabilities) {
 }
 
 TEST(Classification, AucKnowsOnlyTheOrder) {
-  Stream stream(7, "metrics");
+  RandomStream stream(7, "metrics");
   for (int trial = 0; trial < 100; ++trial) {
     const Rows rows = random_labels(stream, 2 + stream.below(40));
     Numbers bent = rows.prediction, reversed = rows.prediction;

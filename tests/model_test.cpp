@@ -28,14 +28,14 @@ const std::vector<Case> cases{
     {"mlp:widths=2x3x1,activation=identity", 2, false},
 };
 
-std::unique_ptr<Model<double>> random_model(const Case& model, Stream& stream) {
+std::unique_ptr<Model<double>> random_model(const Case& model, RandomStream& stream) {
   auto made = make_model<double>(model.spec);
   for (double& w : made->parameters()) w = stream.normal();
   return made;
 }
 
 TEST(Sensitivity, EqualsFiniteDifferences) {
-  Stream stream(1, "model");
+  RandomStream stream(1, "model");
   for (const Case& model : cases) {
     SCOPED_TRACE(model.spec);
     for (int trial = 0; trial < 20; ++trial) {
@@ -49,7 +49,7 @@ TEST(Sensitivity, EqualsFiniteDifferences) {
 }
 
 TEST(Sensitivity, InnerProductEqualsDenseOne) {
-  Stream stream(2, "model");
+  RandomStream stream(2, "model");
   for (const Case& model : cases) {
     SCOPED_TRACE(model.spec);
     for (int trial = 0; trial < 20; ++trial) {
@@ -77,7 +77,7 @@ TEST(Sensitivity, InnerProductEqualsDenseOne) {
 }
 
 TEST(Sensitivity, DependsOnlyOnTheLastForward) {
-  Stream stream(3, "model");
+  RandomStream stream(3, "model");
   for (const Case& model : cases) {
     const auto made = random_model(model, stream);
     const RandomInput x(stream, model.inputs, model.sparse);
@@ -97,7 +97,7 @@ TEST(Sensitivity, DependsOnlyOnTheLastForward) {
 }
 
 TEST(Model, FloatAgreesWithDouble) {
-  Stream stream(4, "model");
+  RandomStream stream(4, "model");
   for (const Case& model : cases) {
     SCOPED_TRACE(model.spec);
     const auto in_double = random_model(model, stream);
@@ -166,7 +166,7 @@ TEST(Mlp, ImpossibleShapesAreRefused) {
 }
 
 TEST(HashedLinear, EqualsLinearOnTheSameFeatures) {
-  Stream stream(5, "model");
+  RandomStream stream(5, "model");
   HashedLinear<double> hashed(3);
   Linear<double> dense(8);
   const auto w = normal_vector(stream, 9);
@@ -196,7 +196,7 @@ TEST(HashedLinear, AFeatureNamedTwiceIsTheSum) {
 }
 
 TEST(HashedLinear, OrderOfFeaturesDoesNotMatter) {
-  Stream stream(6, "model");
+  RandomStream stream(6, "model");
   HashedLinear<double> model(5);
   for (double& w : model.parameters()) w = stream.normal();
   std::vector<std::uint32_t> index{1, 4, 9, 20, 31};

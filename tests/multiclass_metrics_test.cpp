@@ -1,7 +1,7 @@
-#include "train/multiclass_metrics.hpp"
+#include "learn/multiclass_metrics.hpp"
 
+#include "learn/metrics.hpp"
 #include "support.hpp"
-#include "train/metrics.hpp"
 
 #include <cmath>
 #include <limits>
@@ -27,7 +27,7 @@ struct Rows {
 };
 
 // Few different logits, so that there are ties, and labels out of some of the classes only.
-Rows random_rows(Stream& stream, std::size_t n, std::size_t classes) {
+Rows random_rows(RandomStream& stream, std::size_t n, std::size_t classes) {
   Rows rows{.classes = classes, .labels = {}, .logits = {}, .weights = {}};
   const std::uint64_t occurring = 1 + stream.below(classes);
   for (std::size_t i = 0; i < n; ++i) {
@@ -87,7 +87,7 @@ TEST(Multiclass, AHandMadeCase) {
 }
 
 TEST(Multiclass, EqualsTheDefinitions) {
-  Stream stream(1, "multiclass");
+  RandomStream stream(1, "multiclass");
   for (int trial = 0; trial < 300; ++trial) {
     const Rows rows = random_rows(stream, 1 + stream.below(60), 2 + stream.below(8));
     double total = 0, right = 0, loss = 0;
@@ -118,7 +118,7 @@ TEST(Multiclass, EqualsTheDefinitions) {
 }
 
 TEST(Multiclass, WeightsAreRepetitions) {
-  Stream stream(2, "multiclass");
+  RandomStream stream(2, "multiclass");
   for (int trial = 0; trial < 200; ++trial) {
     const Rows rows = random_rows(stream, 1 + stream.below(30), 2 + stream.below(5));
     const auto a = rows.metrics(), b = repeated(rows).metrics();
@@ -131,7 +131,7 @@ TEST(Multiclass, WeightsAreRepetitions) {
 
 // Where the logits are 0 and f, the probability of class 1 is the logistic function of f.
 TEST(Multiclass, OfTwoClassesAgreesWithTheLogisticMetrics) {
-  Stream stream(3, "multiclass");
+  RandomStream stream(3, "multiclass");
   for (int trial = 0; trial < 100; ++trial) {
     Rows rows{.classes = 2, .labels = {}, .logits = {}, .weights = {}};
     Numbers outputs;

@@ -43,7 +43,7 @@ std::vector<std::string> bodies() {
   };
 }
 
-std::string random_body(Stream& stream) {
+std::string random_body(RandomStream& stream) {
   const auto some = [&](std::uint64_t most) { return 1 + stream.below(most); };
   const auto* bend = stream.below(2) == 0 ? "relu" : "tanh";
   std::string text;
@@ -68,7 +68,7 @@ struct Drawn {
 };
 
 // Samples of the form that a network's text begins with; texts of all lengths, of none too.
-Drawn draw(const std::string& text, std::size_t count, Stream& stream) {
+Drawn draw(const std::string& text, std::size_t count, RandomStream& stream) {
   Drawn made;
   for (std::size_t s = 0; s < count; ++s) {
     std::size_t a = 0, b = 0, c = 0;
@@ -91,7 +91,7 @@ Drawn draw(const std::string& text, std::size_t count, Stream& stream) {
 }
 
 // Biases that are not zero keep rectifiers away from their kink where there is nothing to read.
-Network<double> random_network(const std::string& text, Stream& stream) {
+Network<double> random_network(const std::string& text, RandomStream& stream) {
   Network<double> model(text, stream.bits32());
   for (double& w : model.parameters()) w += 0.1 * stream.normal();
   return model;
@@ -113,7 +113,7 @@ struct WriteRow {
     for (std::size_t i = 0; i < block.rows[k].size(); ++i) out[block.offset + i] += block.rows[k][i];
   }
   void operator()(const RowsBatch<double>& block) const {
-    const Rows<double>& rows = block.rows[k];
+    const SparseRows<double>& rows = block.rows[k];
     ASSERT_EQ(rows.rows.size(), rows.index.size() * block.width);
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
       out[block.offset + rows.index[i / block.width] * block.width + i % block.width] += rows.rows[i];
@@ -153,7 +153,7 @@ SingleOutput single_output(const std::string& body, const Network<double>& all, 
   return made;
 }
 
-void expect_rows_of_single_outputs(const std::string& body, std::size_t outputs, Stream& stream) {
+void expect_rows_of_single_outputs(const std::string& body, std::size_t outputs, RandomStream& stream) {
   const Network<double> model = random_network(fmt::format("{}; dense {}", body, outputs), stream);
   ASSERT_EQ(model.outputs(), outputs);
   const std::size_t n = model.parameters().size();
@@ -195,21 +195,21 @@ void expect_rows_of_single_outputs(const std::string& body, std::size_t outputs,
 }
 
 TEST(NetworkBatch, RowsAreTheSensitivitiesOfSingleSamplesAndOutputs) {
-  Stream stream(1, "rows");
+  RandomStream stream(1, "rows");
   for (const auto& body : bodies()) {
     for (const std::size_t outputs : {1U, 1U, 1U, 2U, 5U}) expect_rows_of_single_outputs(body, outputs, stream);
   }
 }
 
 TEST(NetworkBatch, AnyShapesWillDo) {
-  Stream stream(2, "shapes");
+  RandomStream stream(2, "shapes");
   for (int repeat = 0; repeat < 150; ++repeat) {
     expect_rows_of_single_outputs(random_body(stream), 1 + stream.below(4), stream);
   }
 }
 
 TEST(NetworkBatch, ProductsOfRowsAreThoseOfTheRowsWrittenOut) {
-  Stream stream(9, "products");
+  RandomStream stream(9, "products");
   auto all = bodies();
   all.emplace_back("tokens 4 5; embedding 20; lstm 36; last");  // more weights than are taken at once
   all.emplace_back("image 30 4 4; convolution 20; relu; flatten");
@@ -240,7 +240,7 @@ TEST(NetworkBatch, ProductsOfRowsAreThoseOfTheRowsWrittenOut) {
 }
 
 TEST(NetworkBatch, FloatAgreesWithDouble) {
-  Stream stream(3, "float");
+  RandomStream stream(3, "float");
   for (const auto& body : bodies()) {
     const Network<double> exact = random_network(body + "; dense 3", stream);
     Network<float> model(body + "; dense 3");
@@ -305,7 +305,7 @@ class LateRows final : public RowReader {
 };
 
 TEST(NetworkBatch, RowsOfAnEmbeddingAreAnnouncedBeforeTheyAreRead) {
-  Stream stream(4, "announced");
+  RandomStream stream(4, "announced");
   const std::string text = "tokens 6 30; embedding 3; lstm 4; last; dense 2";
   for (int repeat = 0; repeat < 20; ++repeat) {
     Network<double> model = random_network(text, stream);
@@ -326,7 +326,7 @@ void expect_near(const Vector& actual, const Vector& expected, double tolerance)
 }
 
 std::vector<Sample<double>> with_targets(const Drawn& drawn, const VectorLoss& loss, std::size_t classes,
-                                         Stream& stream) {
+                                         RandomStream& stream) {
   const bool numbers = loss.spec() == "squared";
   std::vector<Sample<double>> samples;
   for (const auto& x : drawn.x) {
@@ -365,7 +365,7 @@ Vector dense_step(const Network<double>& model, std::span<const Sample<double>> 
 }
 
 TEST(NetworkBatch, ExactStepsAreThoseOfADenseSolve) {
-  Stream stream(5, "exact");
+  RandomStream stream(5, "exact");
   for (const auto& body : bodies()) {
     for (const auto& [name, outputs] :
          {std::pair("squared", 1U), std::pair("logistic", 1U), std::pair("softmax", 3U)}) {
@@ -388,7 +388,7 @@ TEST(NetworkBatch, ExactStepsAreThoseOfADenseSolve) {
 }
 
 TEST(NetworkBatch, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
-  Stream stream(6, "average");
+  RandomStream stream(6, "average");
   auto all = bodies();
   all.emplace_back("values 701; dense 200; tanh");  // more than is taken to fit a cache
   for (const auto& body : all) {
@@ -415,7 +415,7 @@ TEST(NetworkBatch, AveragedStepsAreTheMeanOfWhatEachSampleAloneWouldDo) {
 
 // Adam as a textbook has it: every weight moves at every step. The direction is that of a plain step.
 TEST(NetworkBatch, AdamOnAnEmbeddingEqualsADenseRun) {
-  Stream stream(7, "adam");
+  RandomStream stream(7, "adam");
   constexpr double rate = 0.02, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   const std::string body = "tokens 4 30; embedding 3; lstm 3; last";
   for (const auto& [rule, mode] :
@@ -453,7 +453,7 @@ TEST(NetworkBatch, AdamOnAnEmbeddingEqualsADenseRun) {
 }
 
 TEST(NetworkBatch, ARunGoesOnBitByBit) {
-  Stream stream(8, "saved");
+  RandomStream stream(8, "saved");
   const std::string body = "tokens 5 40; embedding 3; lstm 4; last";
   const Network<double> start = random_network(body + "; dense 3", stream);
   Network<double> whole = start, half = start, rest(body + "; dense 3");
@@ -495,7 +495,7 @@ TEST(NetworkBatch, SeveralOutputsAreForBatchesOnly) {
 }
 
 TEST(Transpose, EveryShape) {
-  Stream stream(9, "transpose");
+  RandomStream stream(9, "transpose");
   for (int repeat = 0; repeat < 200; ++repeat) {
     const std::size_t rows = stream.below(50), columns = stream.below(50);
     const std::size_t in_stride = columns + stream.below(3), out_stride = rows + stream.below(3);

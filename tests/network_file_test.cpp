@@ -106,7 +106,7 @@ TEST(NetworkFile, TakesGarbage) {
   const std::string good =
       "threads = 2\n[[layer]]\nkind = \"convolution\"\nchannels = 16\n[[layer]]\nkind = \"lstm\"\nunits = 64\n"
       "forget-bias = 1\n[[layer]]\nkind = \"dense\"\nunits = 1\n";
-  Stream stream(5, "garbage");
+  RandomStream stream(5, "garbage");
   const auto byte = [&] {
     constexpr std::string_view frequent = "[]{}=\"'.,\n#_+-:0123456789abcdeT \\";
     return stream.below(4) == 0 ? static_cast<char>(stream.below(256)) : frequent[stream.below(frequent.size())];

@@ -26,7 +26,7 @@ struct RandomSample {
   }
 };
 
-RandomSample sample_for(const std::string& text, Stream& stream) {
+RandomSample sample_for(const std::string& text, RandomStream& stream) {
   std::size_t a = 0, b = 0, c = 0;
   RandomSample sample;
   if (std::sscanf(text.c_str(), "tokens %zu %zu", &a, &b) == 2) {
@@ -60,7 +60,7 @@ const std::vector<std::string>& texts() {
 }
 
 TEST(Network, SensitivityEqualsFiniteDifferences) {
-  Stream stream(1, "network");
+  RandomStream stream(1, "network");
   for (const std::string& text : texts()) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       Network<double> model(text, seed);
@@ -79,7 +79,7 @@ TEST(Network, SensitivityEqualsFiniteDifferences) {
 }
 
 TEST(Network, FloatAgreesWithDouble) {
-  Stream stream(2, "network");
+  RandomStream stream(2, "network");
   for (const std::string& text : texts()) {
     const Network<double> exact(text, 3);
     Network<float> model(text, 3);
@@ -96,7 +96,7 @@ TEST(Network, FloatAgreesWithDouble) {
 }
 
 TEST(Network, DependsOnlyOnTheLastForward) {
-  Stream stream(3, "network");
+  RandomStream stream(3, "network");
   for (const std::string& text : texts()) {
     const Network<double> model(text, 4);
     Trace<double> trace(model);
@@ -114,7 +114,7 @@ TEST(Network, DependsOnlyOnTheLastForward) {
 }
 
 TEST(Network, OfDenseLayersIsAnMlp) {
-  Stream stream(4, "network");
+  RandomStream stream(4, "network");
   for (const std::string activation : {"relu", "tanh"}) {
     const auto mlp = make_model<double>("mlp:widths=3x5x4,activation=" + activation, 7);
     Network<double> network(fmt::format("values 3; dense 5; {0}; dense 4; {0}; dense 1", activation), 7);
@@ -131,7 +131,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 // An LSTM written out with matrices, one step at a time.
 TEST(Lstm, OutputIsTheRecursionWrittenOut) {
   constexpr Eigen::Index width = 3, units = 4, steps = 6, vocabulary = 5;
-  Stream stream(5, "lstm");
+  RandomStream stream(5, "lstm");
   const Network<double> model(
       fmt::format("tokens {} {}; embedding {}; lstm {}; last; dense 1", steps, vocabulary, width, units), 9);
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -269,7 +269,7 @@ TEST(Network, TokensThatWaitedEqualADenseRun) {
                                       .optimizer = {"gauss-newton", transform},
                                       .schedule = Schedule::constant(1e-2),
                                       .average_from = dense ? 1U : 0U});
-      Stream stream(6, "tokens");
+      RandomStream stream(6, "tokens");
       for (int step = 0; step < 400; ++step) {
         const RandomSample sample = sample_for("tokens 5 12", stream);
         trainer.step({{{}, sample.tokens}, static_cast<double>(sample.tokens.size() % 2)});
@@ -290,7 +290,7 @@ TEST(Network, LearnsAWordThatComesEarly) {
   Trainer<float> trainer(
       model,
       {.loss = make_loss("logistic"), .optimizer = find_optimizer("adam-ignd"), .schedule = Schedule::constant(3e-3)});
-  Stream stream(7, "words");
+  RandomStream stream(7, "words");
   std::size_t right = 0;
   for (int step = 0; step < 1500; ++step) {
     std::vector<std::uint32_t> tokens(21);

@@ -1,11 +1,11 @@
 #include "environment.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
+#include "learn/split.hpp"
 #include "make_archive.hpp"
 #include "make_image.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
-#include "train/split.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -109,7 +109,7 @@ class NetworkTool : public ::testing::Test {
                        const Words& more = {}) const {
     const std::string whole = path("whole.ignd");
     EXPECT_EQ(run_tool(command(whole)).exit_code, 0);
-    Stream stream(22, "moments");
+    RandomStream stream(22, "moments");
     Words next = command(model_) + more;
     for (int interruption = 0; interruption < 3; ++interruption) {
       Process process(tool_with(next));
@@ -436,7 +436,7 @@ class TextTool : public NetworkTool {
 
   static Members reviews() {
     const Words good{"wonderful", "great", "fine", "lovely"}, bad{"awful", "poor", "dull", "boring"};
-    Stream stream(3, "reviews");
+    RandomStream stream(3, "reviews");
     Members members;
     for (unsigned i = 0; i < 30; ++i) {
       for (const bool is_good : {false, true}) {

@@ -1,4 +1,4 @@
-#include "data/number.hpp"
+#include "base/number.hpp"
 
 #include "ignd/random.hpp"
 
@@ -42,7 +42,7 @@ void expect_as_strtod(const std::string& text) {
   }
 }
 
-double random_bits(Stream& stream) {
+double random_bits(RandomStream& stream) {
   while (true) {
     const auto value = std::bit_cast<double>(std::uint64_t{stream.bits32()} << 32 | stream.bits32());
     if (std::isfinite(value)) return value;
@@ -50,7 +50,7 @@ double random_bits(Stream& stream) {
 }
 
 TEST(Number, ReadsAnyDoubleWithAnyNumberOfDigits) {
-  Stream stream(1, "numbers");
+  RandomStream stream(1, "numbers");
   for (int repeat = 0; repeat < 3000; ++repeat) {
     const double value = random_bits(stream);
     for (int digits = 0; digits <= 17; ++digits) expect_as_strtod(fmt::format("{:.{}e}", value, digits));
@@ -58,7 +58,7 @@ TEST(Number, ReadsAnyDoubleWithAnyNumberOfDigits) {
 }
 
 TEST(Number, ReadsOrdinaryNumbersWithAnyNumberOfDecimals) {
-  Stream stream(2, "numbers");
+  RandomStream stream(2, "numbers");
   for (int repeat = 0; repeat < 3000; ++repeat) {
     const double value = stream.normal() * std::pow(10, static_cast<double>(stream.below(10)));
     for (int digits = 0; digits <= 20; ++digits) expect_as_strtod(fmt::format("{:.{}f}", value, digits));
@@ -68,7 +68,7 @@ TEST(Number, ReadsOrdinaryNumbersWithAnyNumberOfDecimals) {
 }
 
 TEST(Number, ReadsRandomDigitsPointsAndExponents) {
-  Stream stream(3, "numbers");
+  RandomStream stream(3, "numbers");
   const auto digits = [&](std::uint64_t most) {
     std::string text;
     for (std::uint64_t left = stream.below(most + 1); left > 0; --left) {

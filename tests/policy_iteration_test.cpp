@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 
 LinearSystem uav() { return hold_actions(uav_system(), 0.1); }
 
-LinearSystem random_system(Stream& stream, Index states, Index actions) {
+LinearSystem random_system(RandomStream& stream, Index states, Index actions) {
   return {random_matrix(stream, states, states, 0.3), random_matrix(stream, states, actions),
           random_definite(stream, states), random_definite(stream, actions)};
 }
@@ -67,7 +67,7 @@ std::vector<Kept> draw(Transitions& transitions, int count) {
 }
 
 TEST(QuadraticFeatures, AreTheQuadraticForm) {
-  Stream stream(1, "features");
+  RandomStream stream(1, "features");
   for (std::size_t n = 1; n <= 20; ++n) {
     for (const bool constant : {false, true}) {
       const QuadraticFeatures features(n, constant);
@@ -95,7 +95,7 @@ TEST(QuadraticFeatures, AreTheQuadraticForm) {
 }
 
 TEST(QuadraticFeatures, ANewActionChangesOnlyTheEnd) {
-  Stream stream(2, "features");
+  RandomStream stream(2, "features");
   for (std::size_t n = 1; n <= 20; ++n) {
     const QuadraticFeatures features(n, n % 2 == 0);
     auto z = normal_vector(stream, n + 3);
@@ -111,7 +111,7 @@ TEST(QuadraticFeatures, ANewActionChangesOnlyTheEnd) {
 }
 
 TEST(Transitions, FollowTheSystemAndThePolicy) {
-  Stream stream(3, "transitions");
+  RandomStream stream(3, "transitions");
   for (int trial = 0; trial < 50; ++trial) {
     const Index n = 1 + static_cast<Index>(stream.below(12));
     const Index m = 1 + static_cast<Index>(stream.below(4));
@@ -219,7 +219,7 @@ TEST(SemiGradient, IsTheTextbookUpdate) {
 }
 
 TEST(SemiGradient, FindsTheTrueValuesOfAPolicy) {
-  Stream stream(6, "values");
+  RandomStream stream(6, "values");
   auto system = random_system(stream, 2, 1);
   const MatrixXd policy = random_matrix(stream, 1, 2, 0.1);
   Transitions transitions(system, {}, 6);
@@ -257,7 +257,7 @@ TEST(SemiGradient, ASystemThatRunsAwayIsNotFiniteEither) {
 
 TEST(RlsTd, SolvesTheEquationsOfLeastSquares) {
   constexpr double discount = 0.9;
-  Stream stream(9, "rls");
+  RandomStream stream(9, "rls");
   for (const double noise : {0.0, 0.1}) {
     Transitions transitions(uav(), {.noise = noise}, 9);
     const auto n = static_cast<Index>(transitions.features().size());
@@ -291,7 +291,7 @@ TEST(RlsTd, SaysSoWhereNumbersStopBeingFinite) {
 }
 
 TEST(GreedyPolicy, OfTheTrueValuesIsTheNextPolicyOfPolicyIteration) {
-  Stream stream(10, "greedy");
+  RandomStream stream(10, "greedy");
   for (int trial = 0; trial < 50; ++trial) {
     const auto system =
         random_system(stream, 1 + static_cast<Index>(stream.below(6)), 1 + static_cast<Index>(stream.below(3)));

@@ -18,8 +18,8 @@
 namespace ignd::testing {
 namespace {
 
+using kernels::Kernels;
 using kernels::Product;
-using kernels::Table;
 
 struct Sizes {
   std::size_t rows, depth, columns;
@@ -30,7 +30,7 @@ std::string text(const Sizes& sizes) {
 }
 
 // All rows and columns up to 40 with any depth up to 40, and some that are larger.
-std::vector<Sizes> all_sizes(Stream& stream) {
+std::vector<Sizes> all_sizes(RandomStream& stream) {
   std::vector<Sizes> all{{33, 128, 64}, {100, 130, 150}, {1, 300, 200}, {200, 1, 70}, {70, 0, 90}, {130, 257, 1}};
   for (std::size_t rows = 0; rows <= 40; ++rows) {
     for (std::size_t columns = 0; columns <= 40; ++columns) all.push_back({rows, stream.below(41), columns});
@@ -45,7 +45,7 @@ constexpr T untouched = T(12345);  // between the rows of out
 template <class T>
 class RandomProduct {
  public:
-  RandomProduct(Stream& stream, const Sizes& sizes)
+  RandomProduct(RandomStream& stream, const Sizes& sizes)
       : sizes_(sizes),
         b_stride_(sizes.columns + stream.below(3) * stream.below(5)),
         out_stride_(sizes.columns + stream.below(3) * stream.below(5)),
@@ -68,10 +68,10 @@ class RandomProduct {
   T before(std::size_t i, std::size_t c) const { return before_[i * out_stride_ + c]; }
 
   // What some rows and columns of the product become, between guards, with everything at odd addresses.
-  Array<T> run(Stream& stream, const Table<T>& table, bool upper = false) const {
+  Array<T> run(RandomStream& stream, const Kernels<T>& table, bool upper = false) const {
     return run_part(stream, table, {0, 0, 0}, sizes_, upper);
   }
-  Array<T> run_part(Stream& stream, const Table<T>& table, const Sizes& from, const Sizes& part,
+  Array<T> run_part(RandomStream& stream, const Kernels<T>& table, const Sizes& from, const Sizes& part,
                     bool upper = false) const {
     Array<T> a(a_, stream.below(4));
     Array<T> b(b_, stream.below(4));
@@ -113,7 +113,7 @@ class RandomProduct {
   }
 
   // Row by row, column by column, or with room between all numbers; returns how many numbers that spans.
-  std::size_t choose_strides(Stream& stream) {
+  std::size_t choose_strides(RandomStream& stream) {
     const std::size_t gap = stream.below(2) * stream.below(5);
     const auto layout = stream.below(5);
     a_row_stride_ = layout < 2 ? sizes_.depth + gap : 1;
@@ -167,10 +167,10 @@ TYPED_TEST_SUITE(Products, Precisions, PrecisionNames);
 
 TYPED_TEST(Products, AreTheSumsThatTheyAreDefinedAs) {
   using T = TypeParam;
-  Stream stream(1, "products");
+  RandomStream stream(1, "products");
   for (const Sizes& sizes : all_sizes(stream)) {
     const RandomProduct<T> product(stream, sizes);
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       const Array<T> out = product.run(stream, *table);
       for (std::size_t i = 0; i < sizes.rows; ++i) {
         for (std::size_t c = 0; c < sizes.columns; ++c) {
@@ -187,8 +187,8 @@ TYPED_TEST(Products, AreTheSumsThatTheyAreDefinedAs) {
 }
 
 TYPED_TEST(Products, OfColumnsAreTheirSums) {
-  Stream stream(21, "columns");
-  for (const Table<TypeParam>* table : kernels::all_tables<TypeParam>()) {
+  RandomStream stream(21, "columns");
+  for (const Kernels<TypeParam>* table : kernels::all_tables<TypeParam>()) {
     SCOPED_TRACE(table->name);
     for (std::size_t columns = 0; columns <= 70; ++columns) {
       const std::size_t rows = stream.below(20), a_stride = columns + stream.below(4),
@@ -218,14 +218,14 @@ TYPED_TEST(Products, OfColumnsAreTheirSums) {
 
 TYPED_TEST(Products, HaveTheSameBitsWhereverATileEnds) {
   using T = TypeParam;
-  Stream stream(2, "products");
+  RandomStream stream(2, "products");
   for (int repeat = 0; repeat < 200; ++repeat) {
     const Sizes sizes{2 + stream.below(60), stream.below(70), 2 + stream.below(60)};
     const RandomProduct<T> product(stream, sizes);
     const Sizes from{stream.below(sizes.rows), 0, stream.below(sizes.columns - 1)};
     const Sizes part{1 + stream.below(sizes.rows - from.rows), sizes.depth,
                      2 + stream.below(sizes.columns - from.columns - 1)};
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       const Array<T> whole = product.run(stream, *table);
       const Array<T> some = product.run_part(stream, *table, from, part);
       for (std::size_t i = from.rows; i < from.rows + part.rows; ++i) {
@@ -240,11 +240,11 @@ TYPED_TEST(Products, HaveTheSameBitsWhereverATileEnds) {
 
 TYPED_TEST(Products, OfWhichTheUpperPartIsAskedForHaveIt) {
   using T = TypeParam;
-  Stream stream(3, "products");
+  RandomStream stream(3, "products");
   for (std::size_t n = 0; n <= 140; n += n < 40 ? 1 : 9) {
     const Sizes sizes{n, stream.below(40), n + stream.below(2) * stream.below(20)};
     const RandomProduct<T> product(stream, sizes);
-    for (const Table<T>* table : kernels::all_tables<T>()) {
+    for (const Kernels<T>* table : kernels::all_tables<T>()) {
       const Array<T> out = product.run(stream, *table, true);
       for (std::size_t i = 0; i < sizes.rows; ++i) {
         for (std::size_t c = 0; c < sizes.columns; ++c) {
@@ -264,14 +264,14 @@ using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-Matrix normal_matrix(Stream& stream, std::size_t rows, std::size_t columns) {
+Matrix normal_matrix(RandomStream& stream, std::size_t rows, std::size_t columns) {
   Matrix made(rows, columns);
   for (auto& value : made.reshaped()) value = stream.normal();
   return made;
 }
 
 // Positive definite, with eigenvalues from about `damping` to a few.
-Matrix definite_matrix(Stream& stream, std::size_t n, double damping) {
+Matrix definite_matrix(RandomStream& stream, std::size_t n, double damping) {
   const Matrix b = normal_matrix(stream, n, n + 1);
   return b * b.transpose() / static_cast<double>(n + 1) + damping * Matrix::Identity(b.rows(), b.rows());
 }
@@ -302,7 +302,7 @@ struct Factored {
   Matrix l;
 };
 
-Factored factored(Stream& stream, const Table<double>& table, const Matrix& a) {
+Factored factored(RandomStream& stream, const Kernels<double>& table, const Matrix& a) {
   const auto n = static_cast<std::size_t>(a.rows());
   const std::size_t stride = n + stream.below(2) * stream.below(9);
   Array<double> at(lower_triangle(a, stride), stream.below(4), Role::written);
@@ -330,7 +330,7 @@ double factor_error(const Matrix& l, const Matrix& a) {
   return worst;
 }
 
-Vector solved(Stream& stream, const Table<double>& table, const Matrix& l, const Vector& b) {
+Vector solved(RandomStream& stream, const Kernels<double>& table, const Matrix& l, const Vector& b) {
   const auto n = static_cast<std::size_t>(l.rows());
   const std::size_t stride = n + stream.below(2) * stream.below(9);
   Array<double> at(lower_triangle(l, stride), stream.below(4));
@@ -358,14 +358,14 @@ double solution_error(const Matrix& l, const Vector& x, const Vector& b) {
 }
 
 TEST(Cholesky, FactorsAndSolutionsAreThoseOfEigen) {
-  Stream stream(4, "products");
+  RandomStream stream(4, "products");
   for (const std::size_t n : orders()) {
     const Matrix a = definite_matrix(stream, n, 0.1);
     const Vector b = normal_matrix(stream, n, 1);
     const Eigen::LLT<Matrix> reference(a);
     const Matrix l = reference.matrixL();
     const Vector x = n == 0 ? b : Vector(reference.solve(b));
-    for (const Table<double>* table : kernels::all_tables<double>()) {
+    for (const Kernels<double>* table : kernels::all_tables<double>()) {
       const Factored got = factored(stream, *table, a);
       ASSERT_TRUE(got.good) << table->name << " " << n;
       ASSERT_LE((got.l - l).norm(), 1e-12 * static_cast<double>(n)) << table->name << " " << n;
@@ -378,13 +378,13 @@ TEST(Cholesky, FactorsAndSolutionsAreThoseOfEigen) {
 }
 
 TEST(Cholesky, IsAsGoodWhereRowsAreOfVeryDifferentSizes) {
-  Stream stream(5, "products");
+  RandomStream stream(5, "products");
   for (const std::size_t n : orders()) {
     Vector scale(n);
     for (double& size : scale) size = std::pow(10, stream.uniform(-120, 120));
     const Matrix a = scale.asDiagonal() * definite_matrix(stream, n, 1e-3) * scale.asDiagonal();
     const Vector b = scale.asDiagonal() * normal_matrix(stream, n, 1);
-    for (const Table<double>* table : kernels::all_tables<double>()) {
+    for (const Kernels<double>* table : kernels::all_tables<double>()) {
       const Factored got = factored(stream, *table, a);
       ASSERT_TRUE(got.good) << table->name << " " << n;
       ASSERT_LE(factor_error(got.l, a), 1) << table->name << " " << n;
@@ -394,12 +394,12 @@ TEST(Cholesky, IsAsGoodWhereRowsAreOfVeryDifferentSizes) {
 }
 
 TEST(Cholesky, OfNearlySingularMatricesIsRightOrRefused) {
-  Stream stream(6, "products");
+  RandomStream stream(6, "products");
   for (const std::size_t n : orders()) {
     for (const double damping : {0.0, 1e-16, 1e-15, 1e-13, 1e-10}) {
       const Matrix b = normal_matrix(stream, n, n / 2);
       const Matrix a = b * b.transpose() + damping * Matrix::Identity(b.rows(), b.rows());
-      for (const Table<double>* table : kernels::all_tables<double>()) {
+      for (const Kernels<double>* table : kernels::all_tables<double>()) {
         const Factored got = factored(stream, *table, a);
         ASSERT_TRUE(got.good || damping < 1e-12) << table->name << " " << n << " " << damping;
         ASSERT_TRUE(!got.good || factor_error(got.l, a) <= 1) << table->name << " " << n << " " << damping;
@@ -409,7 +409,7 @@ TEST(Cholesky, OfNearlySingularMatricesIsRightOrRefused) {
 }
 
 TEST(Cholesky, RefusesWhatIsNotPositiveDefinite) {
-  Stream stream(7, "products");
+  RandomStream stream(7, "products");
   for (const std::size_t n : orders()) {
     if (n == 0) continue;
     const Matrix a = definite_matrix(stream, n, 0.1);
@@ -432,7 +432,7 @@ TEST(Cholesky, RefusesWhatIsNotPositiveDefinite) {
       bad.back().row(row) = bad.back().row(row - 1);
       bad.back().col(row) = bad.back().col(row - 1);
     }
-    for (const Table<double>* table : kernels::all_tables<double>()) {
+    for (const Kernels<double>* table : kernels::all_tables<double>()) {
       for (std::size_t k = 0; k < bad.size(); ++k) {
         ASSERT_FALSE(factored(stream, *table, bad[k]).good)
             << table->name << " " << n << ", matrix " << k << ", " << row << ", " << column;
@@ -442,11 +442,11 @@ TEST(Cholesky, RefusesWhatIsNotPositiveDefinite) {
 }
 
 TEST(Cholesky, HoldsFromTheSmallestNumbersToTheLargest) {
-  Stream stream(8, "products");
+  RandomStream stream(8, "products");
   for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{33}}) {
     for (const double scale : {1e-300, 1e300}) {
       const Matrix a = scale * definite_matrix(stream, n, 0.1);
-      for (const Table<double>* table : kernels::all_tables<double>()) {
+      for (const Kernels<double>* table : kernels::all_tables<double>()) {
         const Factored got = factored(stream, *table, a);
         ASSERT_TRUE(got.good) << table->name << " " << n << " " << scale;
         ASSERT_LE(factor_error(got.l, a), 1) << table->name << " " << n << " " << scale;
@@ -456,7 +456,7 @@ TEST(Cholesky, HoldsFromTheSmallestNumbersToTheLargest) {
 }
 
 TEST(Cholesky, WhatIsNotFiniteOnTheRightStaysSo) {
-  Stream stream(9, "products");
+  RandomStream stream(9, "products");
   for (const std::size_t n : orders()) {
     if (n == 0) continue;
     const Matrix a = definite_matrix(stream, n, 0.1);
@@ -464,7 +464,7 @@ TEST(Cholesky, WhatIsNotFiniteOnTheRightStaysSo) {
     for (const double value : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
       Vector b = normal_matrix(stream, n, 1);
       b[static_cast<Eigen::Index>(stream.below(n))] = value;
-      for (const Table<double>* table : kernels::all_tables<double>()) {
+      for (const Kernels<double>* table : kernels::all_tables<double>()) {
         const Vector x = solved(stream, *table, l, b);
         ASSERT_FALSE(std::isfinite(x[0])) << table->name << " " << n;
       }

@@ -24,7 +24,7 @@ constexpr int episodes = 600;
 // The values
 
 TEST(ActionValues, MoveExactlyToTheTargetAtRateOne) {
-  Stream stream(1, "targets");
+  RandomStream stream(1, "targets");
   ActionValues values(std::vector<double>(8, 1.0), 0, ql, 1);
   for (int i = 0; i < 200; ++i) {
     const auto state = static_cast<std::uint32_t>(stream.below(2)),
@@ -38,7 +38,7 @@ TEST(ActionValues, MoveExactlyToTheTargetAtRateOne) {
 // The paper's update: a gradient step moves a value by alpha phi^2 of the way, a Gauss-Newton step by alpha of it, up
 // to eps_LM / phi^2.
 TEST(ActionValues, MoveAsTheRuleSays) {
-  Stream stream(2, "values");
+  RandomStream stream(2, "values");
   for (int i = 0; i < 300; ++i) {
     const double scale = stream.uniform(0.5, 100) * (stream.below(2) == 0 ? -1 : 1);
     const double rate = stream.uniform(0.01, 1), start = stream.normal(), target = stream.normal();
@@ -159,8 +159,8 @@ TEST(QLearning, BootstrapsUnlessTheLakeEndedTheEpisode) {
 // Plain tables and plain loops, nothing of the trainer.
 std::vector<double> reference_returns(const FrozenLake& lake, double rate, std::uint64_t seed) {
   std::vector<std::array<double, 4>> q(lake.states());
-  Stream agent(seed, "agent");
-  LakeWalk walk(lake, Stream(seed, "environment"));
+  RandomStream agent(seed, "agent");
+  LakeWalk walk(lake, RandomStream(seed, "environment"));
   std::vector<double> returns;
   for (int episode = 0; episode < episodes; ++episode) {
     const double epsilon = std::max(0.05, 1 - 0.95 * episode / 300);

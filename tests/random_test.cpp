@@ -35,7 +35,7 @@ Words philox(Words counter, std::array<std::uint32_t, 2> key) {
   return counter;
 }
 
-Words next_words(Stream& stream) {
+Words next_words(RandomStream& stream) {
   Words words;
   for (auto& word : words) word = stream.bits32();
   return words;
@@ -48,13 +48,13 @@ TEST(Philox, GivesThePublishedAnswers) {
   EXPECT_EQ(philox({ones, ones, ones, ones}, {ones, ones}), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
-  Stream stream(Stream::State{0, 0});
+  RandomStream stream(RandomStream::State{0, 0});
   EXPECT_EQ(next_words(stream), first);
 }
 
 // The counter is the number of the block of four words, the upper half of the counter is zero.
 TEST(Philox, AStreamIsTheGeneratorAtItsKeyAndPosition) {
-  Stream states(1, "states");
+  RandomStream states(1, "states");
   const auto bits = [&] { return std::uint64_t{states.bits32()} << 32 | states.bits32(); };
   const auto halves = [](std::uint64_t x) {
     return std::array{static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32)};
@@ -62,7 +62,7 @@ TEST(Philox, AStreamIsTheGeneratorAtItsKeyAndPosition) {
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t key = bits();
     const std::uint64_t block = bits() >> (2 + states.below(60));
-    Stream stream(Stream::State{key, 4 * block});
+    RandomStream stream(RandomStream::State{key, 4 * block});
     ASSERT_EQ(next_words(stream), philox({halves(block)[0], halves(block)[1], 0, 0}, halves(key)));
     ASSERT_EQ(next_words(stream), philox({halves(block + 1)[0], halves(block + 1)[1], 0, 0}, halves(key)));
   }
@@ -71,26 +71,27 @@ TEST(Philox, AStreamIsTheGeneratorAtItsKeyAndPosition) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Streams
 
-TEST(Stream, TheSameSeedAndNameGiveTheSameNumbers) {
-  Stream a(7, "order");
-  Stream b(7, "order");
+TEST(RandomStream, TheSameSeedAndNameGiveTheSameNumbers) {
+  RandomStream a(7, "order");
+  RandomStream b(7, "order");
   EXPECT_EQ(a.state(), b.state());
   for (int i = 0; i < 100; ++i) ASSERT_EQ(a.bits32(), b.bits32());
 }
 
 // A run is known by its seed and the names of its streams: other keys would be other runs.
-TEST(Stream, ASeedAndANameHaveTheSameKeyForEver) {
-  EXPECT_EQ(Stream(0, "").state(), (Stream::State{0x2d06800538d394c2, 0}));  // XXH3's published answer to nothing
-  EXPECT_EQ(Stream(0, "initial weights").state(), (Stream::State{0xa92a3cb0e7d8caaa, 0}));
-  EXPECT_EQ(Stream(1, "order").state(), (Stream::State{0xea1f32d5c1aa14f5, 0}));
+TEST(RandomStream, ASeedAndANameHaveTheSameKeyForEver) {
+  EXPECT_EQ(RandomStream(0, "").state(),
+            (RandomStream::State{0x2d06800538d394c2, 0}));  // XXH3's published answer to nothing
+  EXPECT_EQ(RandomStream(0, "initial weights").state(), (RandomStream::State{0xa92a3cb0e7d8caaa, 0}));
+  EXPECT_EQ(RandomStream(1, "order").state(), (RandomStream::State{0xea1f32d5c1aa14f5, 0}));
 }
 
-TEST(Stream, DifferentNamesAndSeedsGiveUncorrelatedNumbers) {
+TEST(RandomStream, DifferentNamesAndSeedsGiveUncorrelatedNumbers) {
   constexpr std::size_t n = 20'000;
   std::vector<std::vector<double>> draws;
   for (const auto& [seed, name] : std::vector<std::pair<std::uint64_t, std::string>>{
            {0, "order"}, {1, "order"}, {2, "order"}, {UINT64_MAX, "order"}, {0, "orders"}, {0, ""}, {0, "policy"}}) {
-    Stream stream(seed, name);
+    RandomStream stream(seed, name);
     draws.emplace_back();
     for (std::size_t i = 0; i < n; ++i) draws.back().push_back(std::sqrt(12) * (stream.uniform() - 0.5));
   }
@@ -109,7 +110,7 @@ TEST(Stream, DifferentNamesAndSeedsGiveUncorrelatedNumbers) {
 }
 
 // One of everything, so that a draw that kept something besides the position would show.
-std::vector<double> mixed_draws(Stream& stream) {
+std::vector<double> mixed_draws(RandomStream& stream) {
   std::vector<double> draws;
   for (int i = 0; i < 5; ++i) {
     draws.push_back(stream.bits32());
@@ -125,12 +126,12 @@ std::vector<double> mixed_draws(Stream& stream) {
   return draws;
 }
 
-TEST(Stream, GoesOnFromItsStateAtEveryPosition) {
+TEST(RandomStream, GoesOnFromItsStateAtEveryPosition) {
   for (std::uint64_t position = 0; position <= 20; ++position) {
-    Stream stream(3, "any");
+    RandomStream stream(3, "any");
     for (std::uint64_t i = 0; i < position; ++i) stream.bits32();
     ASSERT_EQ(stream.state().position, position);
-    Stream restored(stream.state());
+    RandomStream restored(stream.state());
     EXPECT_EQ(mixed_draws(stream), mixed_draws(restored)) << position;
     EXPECT_EQ(stream.state(), restored.state()) << position;
   }
@@ -141,8 +142,8 @@ TEST(Stream, GoesOnFromItsStateAtEveryPosition) {
 
 constexpr std::size_t draw_count = 100'000;
 
-std::vector<double> draw(double (Stream::*one)(), const char* name) {
-  Stream stream(1, name);
+std::vector<double> draw(double (RandomStream::*one)(), const char* name) {
+  RandomStream stream(1, name);
   std::vector<double> draws(draw_count);
   for (double& x : draws) x = (stream.*one)();
   return draws;
@@ -186,7 +187,7 @@ struct Truncated {
 };
 
 TEST(Distribution, Uniform) {
-  std::vector<double> draws = draw(&Stream::uniform, "uniform");
+  std::vector<double> draws = draw(&RandomStream::uniform, "uniform");
   EXPECT_GE(*std::min_element(draws.begin(), draws.end()), 0);
   EXPECT_LT(*std::max_element(draws.begin(), draws.end()), 1);
   expect_distribution(draws, [](double x) { return x; });
@@ -195,7 +196,7 @@ TEST(Distribution, Uniform) {
 }
 
 TEST(Distribution, UniformBetweenTwoNumbers) {
-  Stream stream(1, "uniform between");
+  RandomStream stream(1, "uniform between");
   std::vector<double> draws(draw_count);
   for (double& x : draws) x = stream.uniform(-3, 5);
   EXPECT_GE(*std::min_element(draws.begin(), draws.end()), -3);
@@ -205,7 +206,7 @@ TEST(Distribution, UniformBetweenTwoNumbers) {
 
 // Between neighbours among the numbers, half of the draws lie nearer to the upper end, which does not belong to it.
 TEST(Distribution, UniformBetweenTwoNumbersNeverReachesTheUpperOne) {
-  Stream stream(1, "uniform between neighbours");
+  RandomStream stream(1, "uniform between neighbours");
   for (const double low : {1.0, -1.0, 0.1, 1e300, -5.0}) {
     const double high = std::nextafter(low, std::numeric_limits<double>::infinity());
     for (int i = 0; i < 100; ++i) ASSERT_EQ(stream.uniform(low, high), low);
@@ -213,13 +214,13 @@ TEST(Distribution, UniformBetweenTwoNumbersNeverReachesTheUpperOne) {
 }
 
 TEST(Distribution, Normal) {
-  const auto draws = draw(&Stream::normal, "normal");
+  const auto draws = draw(&RandomStream::normal, "normal");
   expect_moments(draws, 1, 3);
   expect_distribution(draws, normal_below);
 }
 
 TEST(Distribution, TruncatedNormal) {
-  const auto draws = draw(&Stream::truncated_normal, "truncated");
+  const auto draws = draw(&RandomStream::truncated_normal, "truncated");
   const Truncated truncated;
   EXPECT_NEAR(truncated.second, 0.7737, 1e-4);
   EXPECT_LE(*std::max_element(draws.begin(), draws.end()), 2);
@@ -244,7 +245,7 @@ void expect_equally_likely(const std::vector<std::size_t>& counts) {
 
 TEST(Below, IsUnbiased) {
   for (const std::uint64_t bound : {2, 3, 7, 10, 100}) {
-    Stream stream(1, fmt::format("below {}", bound));
+    RandomStream stream(1, fmt::format("below {}", bound));
     std::vector<std::size_t> counts(bound);
     for (std::size_t i = 0; i < draw_count; ++i) ++counts.at(stream.below(bound));
     expect_equally_likely(counts);
@@ -254,14 +255,14 @@ TEST(Below, IsUnbiased) {
 TEST(Below, IsUnbiasedWhereTheBoundDoesNotDivideTheRange) {
   // The plain remainder would give the first third of the numbers below 3/4 of 2^64 twice as often as the others.
   const std::uint64_t third = std::uint64_t{1} << 62;
-  Stream stream(1, "large bound");
+  RandomStream stream(1, "large bound");
   std::vector<std::size_t> counts(3);
   for (std::size_t i = 0; i < draw_count; ++i) ++counts.at(stream.below(3 * third) / third);
   expect_equally_likely(counts);
 }
 
 TEST(Below, TakesEveryBound) {
-  Stream stream(1, "bounds");
+  RandomStream stream(1, "bounds");
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(stream.below(1), 0U);
     ASSERT_LT(stream.below(UINT64_MAX), UINT64_MAX);
@@ -270,7 +271,7 @@ TEST(Below, TakesEveryBound) {
 }
 
 TEST(Shuffle, GivesAPermutation) {
-  Stream stream(1, "shuffle");
+  RandomStream stream(1, "shuffle");
   for (const std::size_t size : {0, 1, 2, 10, 1000}) {
     std::vector<std::uint32_t> items(size);
     std::iota(items.begin(), items.end(), 0U);
@@ -285,7 +286,7 @@ TEST(Shuffle, GivesAPermutation) {
 }
 
 TEST(Shuffle, MakesEveryOrderEquallyLikely) {
-  Stream stream(1, "orders of three");
+  RandomStream stream(1, "orders of three");
   std::vector<std::size_t> counts(6);
   for (int i = 0; i < 60'000; ++i) {
     std::vector<std::uint32_t> items{0, 1, 2};
@@ -300,7 +301,7 @@ TEST(Shuffle, MakesEveryOrderEquallyLikely) {
 
 template <class T>
 void expect_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, double variance) {
-  Stream stream(1, "weights");
+  RandomStream stream(1, "weights");
   std::vector<T> weights(draw_count);
   fill_initial<T>(kind, inputs, outputs, stream, weights);
   const std::vector<double> draws(weights.begin(), weights.end());
@@ -323,8 +324,8 @@ TEST(InitialWeights, HaveTheVarianceTheirNameStandsFor) {
 }
 
 TEST(InitialWeights, OfBothPrecisionsAreTheSameNumbersRounded) {
-  Stream a(1, "weights");
-  Stream b(1, "weights");
+  RandomStream a(1, "weights");
+  RandomStream b(1, "weights");
   std::vector<float> floats(100);
   std::vector<double> doubles(100);
   fill_initial<float>(InitialWeights::he, 10, 10, a, floats);

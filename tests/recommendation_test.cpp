@@ -16,7 +16,7 @@ namespace {
 
 using testing::contains;
 
-const MetricInfo lower{.label = "RMSE"};
+const ScoreInfo lower{.label = "RMSE"};
 
 // As good on the validation rows as on those of the test, unless that is given.
 MethodResults with_scores(const std::string& name, const std::vector<double>& scores, bool searched = true,
@@ -55,7 +55,7 @@ double tails(double t, double degrees) {
 }
 
 TEST(ToldApart, IsStudentsTest) {
-  Stream stream(1, "differences");
+  RandomStream stream(1, "differences");
   for (int trial = 0; trial < 500; ++trial) {
     const std::size_t n = 2 + stream.below(30);
     std::vector<double> values;
@@ -94,7 +94,7 @@ TEST(Recommendation, NamesAClearWinner) {
 }
 
 TEST(Recommendation, HigherCanBeBetter) {
-  MetricInfo higher{.label = "return", .higher_is_better = true};
+  ScoreInfo higher{.label = "return", .higher_is_better = true};
   const auto panel =
       panel_of({with_scores("sgd", {1, 1.1}), with_scores("ignd", {5, 5.1}), with_scores("random", {6, 6.1}, false)});
   const Recommendation made = recommend(panel, higher);
@@ -128,10 +128,10 @@ TEST(Recommendation, IsNotMadeByTheTestRows) {
 }
 
 TEST(Recommendation, TheBestOnTheValidationRowsIsNotSaidToBeBestOnTheOthers) {
-  Stream stream(2, "scores");
+  RandomStream stream(2, "scores");
   for (int trial = 0; trial < 300; ++trial) {
     const bool higher = trial % 2 == 1;
-    const MetricInfo metric{.label = "score", .higher_is_better = higher};
+    const ScoreInfo metric{.label = "score", .higher_is_better = higher};
     std::vector<MethodResults> methods;
     for (const char* name : {"a", "b", "c"}) {
       std::vector<double> scores(5);

@@ -468,7 +468,7 @@ TEST(Escape, TextIsValidAndOneLineWhateverTheBytes) {
   EXPECT_EQ(clean_text("\xc2\x85|\xed\xa0\x80|\xc0\xaf|\xf5|\xe2\x82"), " |���|��|�|��");
   EXPECT_EQ(clean_text("\xef\xbf\xbf"), "���") << "no character of XML";
   EXPECT_EQ(clean_text("é€😀"), "é€😀");
-  Stream stream(4, "bytes");
+  RandomStream stream(4, "bytes");
   for (int round = 0; round < 2000; ++round) {
     std::string text(stream.below(12), ' ');
     for (char& c : text) c = static_cast<char>(stream.below(256));
@@ -855,13 +855,13 @@ TEST(Figure, InlineDrawingsHaveIdsOfTheirOwn) {
 }
 
 // Results as no experiment gives them: whatever they are, the report is whole.
-double odd_number(Stream& stream) {
+double odd_number(RandomStream& stream) {
   static const double numbers[] = {
       0, -0.0, 1, -1, 1e-320, 1e300, -1e300, 1e-15, 0.5, 1e308, std::numeric_limits<double>::infinity(), std::nan("")};
   return stream.below(2) == 0 ? stream.normal() : numbers[stream.below(12)];
 }
 
-ExperimentResults odd_experiment(Stream& stream) {
+ExperimentResults odd_experiment(RandomStream& stream) {
   ExperimentResults experiment;
   experiment.name = std::string(stream.below(3), 'x');
   experiment.metric = {"m", stream.below(2) == 0, stream.below(2) == 0};
@@ -897,7 +897,7 @@ ExperimentResults odd_experiment(Stream& stream) {
 }
 
 TEST(Report, OddResultsGiveAWholeReport) {
-  Stream stream(5, "odd");
+  RandomStream stream(5, "odd");
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(round);
     const std::string html = page_of({odd_experiment(stream), odd_experiment(stream)});

@@ -1,9 +1,9 @@
 #include "database.hpp"
 #include "environment.hpp"
 #include "ignd/random.hpp"
+#include "lab/store.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/store.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -115,7 +115,7 @@ TEST_F(ReproduceTool, NothingIsMadeTwice) {
 TEST_F(ReproduceTool, KilledAtAnyMomentItGoesOnToTheSameStore) {
   ASSERT_EQ(run_tool(command("whole")).exit_code, 0);
   const auto want = content("whole");
-  Stream stream(1, "kill");
+  RandomStream stream(1, "kill");
   for (int round = 0; round < 2; ++round) {
     const std::string out = fmt::format("killed-{}", round);
     std::size_t there = 0;

@@ -15,7 +15,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 // A sampled system whose largest eigenvalue is about of the given size.
-LinearSystem random_system(Stream& stream, double size) {
+LinearSystem random_system(RandomStream& stream, double size) {
   const Index states = 1 + static_cast<Index>(stream.below(7));
   const Index actions = 1 + static_cast<Index>(stream.below(4));
   return {random_matrix(stream, states, states, size / std::sqrt(static_cast<double>(states))),
@@ -66,7 +66,7 @@ TEST(Riccati, ThePaperSystemsHaveKnownBestPolicies) {
 }
 
 TEST(Riccati, AgreesWithValueIteration) {
-  Stream stream(1, "riccati");
+  RandomStream stream(1, "riccati");
   for (int trial = 0; trial < 100; ++trial) {
     const auto system = random_system(stream, stream.uniform(0, 1.5));
     const double discount = stream.uniform(0, 0.95);
@@ -76,7 +76,7 @@ TEST(Riccati, AgreesWithValueIteration) {
 }
 
 TEST(Riccati, IsItsOwnImprovement) {
-  Stream stream(2, "riccati");
+  RandomStream stream(2, "riccati");
   for (int trial = 0; trial < 100; ++trial) {
     const auto system = random_system(stream, stream.uniform(0, 1.5));
     const double discount = stream.uniform(0, 1);
@@ -89,7 +89,7 @@ TEST(Riccati, IsItsOwnImprovement) {
 }
 
 TEST(Riccati, WithoutAFutureTheBestActionIsNone) {
-  Stream stream(3, "riccati");
+  RandomStream stream(3, "riccati");
   EXPECT_EQ(optimal_policy(random_system(stream, 1), 0).norm(), 0);
 }
 

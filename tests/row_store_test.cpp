@@ -91,7 +91,7 @@ TEST(RowStore, HoldsWhatWasAppended) {
 }
 
 TEST(RowStore, TheFileHoldsTheSameAsMemory) {
-  Stream stream(1, "rows");
+  RandomStream stream(1, "rows");
   RowStore in_memory(7);
   RowStore in_file(7, no_memory);
   RowStore in_both(7, std::size_t{4} << 20);

@@ -16,7 +16,7 @@ using Numbers = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Packed, Numbers);
 
 TYPED_TEST(Packed, GivesBackWhatWasAddedAndStartsAtACacheLine) {
-  Stream stream(61, "samples");
+  RandomStream stream(61, "samples");
   for (const std::size_t features : {0, 1, 3, 8, 12, 13, 40}) {
     Samples<TypeParam> samples(features);
     std::vector<std::vector<TypeParam>> kept;
@@ -45,7 +45,7 @@ TYPED_TEST(Packed, RefusesOtherNumbersOfFeatures) {
 }
 
 TYPED_TEST(Packed, LearningManyIsALoopOfLearningOne) {
-  Stream stream(62, "samples");
+  RandomStream stream(62, "samples");
   Samples<TypeParam> samples(3);
   for (int i = 0; i < 50; ++i) samples.add(normal_vector<TypeParam>(stream, 3), stream.normal(), 1 + stream.uniform());
   std::vector<std::uint32_t> order(50);
@@ -63,7 +63,7 @@ TYPED_TEST(Packed, LearningManyIsALoopOfLearningOne) {
 }
 
 TYPED_TEST(Packed, LearningASequenceIsALoopOfLearningOne) {
-  Stream stream(63, "samples");
+  RandomStream stream(63, "samples");
   std::vector<std::vector<TypeParam>> values;
   std::vector<std::vector<std::uint32_t>> index;
   std::vector<Sample<TypeParam>> samples;

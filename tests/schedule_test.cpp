@@ -27,7 +27,7 @@ TEST(Schedule, AConstantRateIsTheSameAtEveryStep) {
 }
 
 TEST(Schedule, RobbinsMonroIsTheRateOverAPowerOfTheTime) {
-  Stream stream(1, "schedule");
+  RandomStream stream(1, "schedule");
   for (int trial = 0; trial < 1000; ++trial) {
     const double rate = stream.uniform(0, 10);
     const double horizon = std::exp(stream.uniform(-3, 10));
@@ -46,7 +46,7 @@ TEST(Schedule, RobbinsMonroIsHalfTheRateAfterOneHorizonWithPowerOne) {
 }
 
 TEST(Schedule, CosineIsHalfACosineFromTheRateToTheFinalRate) {
-  Stream stream(2, "schedule");
+  RandomStream stream(2, "schedule");
   for (int trial = 0; trial < 1000; ++trial) {
     const double rate = stream.uniform(0, 10);
     const double final_rate = stream.uniform(0, 1);
@@ -122,7 +122,7 @@ TEST(Schedule, RobbinsMonroRatesSumToInfinityAndTheirSquaresDoNot) {
 }
 
 TEST(Schedule, TheSpecReadsBackAsTheSameSchedule) {
-  Stream stream(3, "schedule");
+  RandomStream stream(3, "schedule");
   for (int trial = 0; trial < 1000; ++trial) {
     const double rate = std::exp(stream.uniform(-20, 3));
     const std::vector<Schedule> plain{Schedule::constant(rate),

@@ -1,4 +1,4 @@
-#include "train/softmax.hpp"
+#include "learn/softmax.hpp"
 
 #include "support.hpp"
 
@@ -22,7 +22,7 @@ Numbers probabilities_of(const Numbers& logits) {
 }
 
 TEST(Softmax, EqualsTheDefinitionInLongDouble) {
-  Stream stream(1, "softmax");
+  RandomStream stream(1, "softmax");
   for (int trial = 0; trial < 300; ++trial) {
     const Numbers logits = normal_vector(stream, 1 + stream.below(20), 10);
     long double sum = 0;
@@ -38,7 +38,7 @@ TEST(Softmax, EqualsTheDefinitionInLongDouble) {
 }
 
 TEST(Softmax, ProbabilitiesAddUpWhateverTheLogits) {
-  Stream stream(2, "softmax");
+  RandomStream stream(2, "softmax");
   for (const double scale : {0.0, 1e-300, 1.0, 1e3, 1e300}) {
     for (int trial = 0; trial < 50; ++trial) {
       const Numbers probabilities = probabilities_of(normal_vector(stream, 1 + stream.below(1000), scale));
@@ -49,7 +49,7 @@ TEST(Softmax, ProbabilitiesAddUpWhateverTheLogits) {
 }
 
 TEST(Softmax, KnowsOnlyDifferences) {
-  Stream stream(3, "softmax");
+  RandomStream stream(3, "softmax");
   for (int trial = 0; trial < 100; ++trial) {
     Numbers logits(2 + stream.below(5));
     for (double& logit : logits) logit = static_cast<double>(stream.below(100)) / 8;
@@ -75,7 +75,7 @@ TEST(Softmax, TheFirstOfEqualClassesIsPredicted) {
 }
 
 TEST(CrossEntropy, OfTwoClassesIsTheLogisticLossToTheLastBit) {
-  Stream stream(4, "softmax");
+  RandomStream stream(4, "softmax");
   const auto logistic = make_loss("logistic");
   for (const double scale : {1e-10, 1.0, 30.0, 1e5}) {
     for (int trial = 0; trial < 100; ++trial) {

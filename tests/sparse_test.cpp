@@ -15,7 +15,7 @@ struct Runs {
 };
 
 // Few features per sample, so that rows are idle for long; some are read only once, at the start and at the end.
-RandomInput rare_input(Stream& stream, int step, int last) {
+RandomInput rare_input(RandomStream& stream, int step, int last) {
   RandomInput x(stream, 0, true);
   x.dense.assign(features, 0);
   const auto put = [&](std::uint32_t i, double value) {
@@ -36,7 +36,7 @@ struct Setting {
   std::uint64_t average_from = 0;
   double l2 = 0;
   double scale = 1;  // of the inputs
-  MetricKind metric = MetricKind::identity;
+  PreconditionerKind preconditioner = PreconditionerKind::identity;
 };
 
 void expect_same_run(const Setting& setting, double tolerance) {
@@ -45,11 +45,11 @@ void expect_same_run(const Setting& setting, double tolerance) {
   const TrainerOptions options{.optimizer = {setting.rule, setting.transform},
                                .schedule = setting.schedule,
                                .l2 = setting.l2,
-                               .metric = setting.metric,
+                               .preconditioner = setting.preconditioner,
                                .average_from = setting.average_from};
   Trainer<double> sparse(runs.sparse, options);
   Trainer<double> dense(runs.dense, options);
-  Stream stream(21, "sparse");
+  RandomStream stream(21, "sparse");
   const int last = 1000;
   for (int step = 0; step <= last; ++step) {
     RandomInput x = rare_input(stream, step, last);
@@ -96,7 +96,8 @@ TEST_P(EveryTransform, EqualsTheDenseRunForTinyGradients) {
 }
 
 TEST_P(EveryTransform, EqualsTheDenseRunUnderAMetric) {
-  expect_same_run({.rule = "gauss-newton", .transform = GetParam(), .metric = MetricKind::second_moment}, rounding);
+  expect_same_run(
+      {.rule = "gauss-newton", .transform = GetParam(), .preconditioner = PreconditionerKind::second_moment}, rounding);
 }
 
 // A network with a layer that is large enough for its rows to wait.
@@ -117,7 +118,7 @@ std::vector<double> network_after(const LargeNetwork& network, const std::string
                              .optimizer = {"gradient", transform},
                              .schedule = Schedule::constant(1e-4),
                              .average_from = dense ? 1U : 0U});
-  Stream stream(22, "network");
+  RandomStream stream(22, "network");
   for (int step = 0; step < 1000; ++step) {
     auto x = normal_vector<T>(stream, network.widths[0]);
     for (T& input : x) input = stream.below(network.inputs_per_active_one) == 0 ? input : T{0};
@@ -167,7 +168,7 @@ TEST(Adam, RowsFromBeforeTheCorrectionsSettledAreCaughtUpAmongLaterOnes) {
       const TrainerOptions options{.optimizer = {"gradient", transform}, .schedule = schedule};
       Trainer<double> sparse(runs.sparse, options);
       Trainer<double> dense(runs.dense, options);
-      Stream stream(23, "sparse");
+      RandomStream stream(23, "sparse");
       for (int step = 0; step < 1500; ++step) {
         std::vector<double> x(features);
         // Feature k is read at steps below 10 k and again from 1000 on; feature 15 always.
@@ -192,9 +193,10 @@ TEST(Adam, RowsFromBeforeTheCorrectionsSettledAreCaughtUpAmongLaterOnes) {
 }
 
 TEST(L2, EqualsTheDenseRunToRounding) {
-  for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
-    expect_same_run({.rule = "gradient", .transform = "plain", .l2 = 0.1, .metric = metric}, rounding);
-    expect_same_run({.rule = "gauss-newton", .transform = "plain", .l2 = 0.1, .metric = metric}, rounding);
+  for (const auto preconditioner : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
+    expect_same_run({.rule = "gradient", .transform = "plain", .l2 = 0.1, .preconditioner = preconditioner}, rounding);
+    expect_same_run({.rule = "gauss-newton", .transform = "plain", .l2 = 0.1, .preconditioner = preconditioner},
+                    rounding);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 
 #include "support.hpp"
 
@@ -91,7 +91,7 @@ std::vector<double> interesting_numbers() {
                               Limits::denorm_min(),
                               std::nextafter(Limits::min(), 0.0),
                               Limits::epsilon()};
-  Stream stream(1, "numbers");
+  RandomStream stream(1, "numbers");
   const auto bits = [&] { return std::uint64_t{stream.bits32()} << 32 | stream.bits32(); };
   while (numbers.size() < 100'000) {
     const double any = std::bit_cast<double>(bits());
@@ -370,7 +370,7 @@ TEST(Spec, ABiasIsYesOrNo) {
 // Random changes to valid specs
 
 // One to four bytes replaced, inserted, removed or repeated; mostly by bytes that mean something.
-std::string mutated(std::string text, Stream& stream) {
+std::string mutated(std::string text, RandomStream& stream) {
   constexpr std::string_view meaningful = "0123456789.-+einfxauto:=,:=,:=, ";
   const auto byte = [&] {
     return stream.below(4) == 0 ? static_cast<char>(stream.below(256)) : meaningful[stream.below(meaningful.size())];
@@ -400,7 +400,7 @@ template <class Make>
 void expect_sense_or_complaint(const std::vector<std::string>& valid, Make make,
                                const std::function<bool(std::string_view)>& allowed = {}) {
   for (const auto& text : valid) ASSERT_EQ(make(make(text)), make(text)) << text;
-  Stream stream(1, valid.front());
+  RandomStream stream(1, valid.front());
   int made = 0;
   int refused = 0;
   while (made + refused < 2000) {

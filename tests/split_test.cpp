@@ -1,4 +1,4 @@
-#include "train/split.hpp"
+#include "learn/split.hpp"
 
 #include "support.hpp"
 
@@ -22,7 +22,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 using Rows = std::vector<std::uint32_t>;
 
-SplitFractions random_fractions(Stream& stream) {
+SplitFractions random_fractions(RandomStream& stream) {
   SplitFractions fractions{stream.uniform(0, 0.6), stream.uniform(0, 0.4)};
   if (stream.below(4) == 0) fractions.validation = 0;
   if (stream.below(4) == 0) fractions.test = 0;
@@ -59,7 +59,7 @@ std::size_t wanted(std::size_t rows, double fraction) {
 std::size_t distance(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
 
 TEST(Random, PartsHaveTheirSizesAndCoverTheRows) {
-  Stream stream(1, "split test");
+  RandomStream stream(1, "split test");
   for (int trial = 0; trial < 500; ++trial) {
     const std::size_t rows = 3 + stream.below(300);
     const auto fractions = random_fractions(stream);
@@ -134,7 +134,7 @@ std::map<std::uint64_t, double> count_classes(const std::vector<std::uint64_t>& 
 }
 
 TEST(Classes, HaveTheirShareInEveryPartAndATrainingRow) {
-  Stream stream(6, "split test");
+  RandomStream stream(6, "split test");
   for (int trial = 0; trial < 1000; ++trial) {
     const std::uint64_t kinds = 1 + stream.below(30);
     Rows order;
@@ -172,7 +172,7 @@ TEST(Classes, HaveTheirShareInEveryPartAndATrainingRow) {
 }
 
 TEST(Classes, LargeOnesGiveTheSizesOfARandomSplit) {
-  Stream stream(7, "split test");
+  RandomStream stream(7, "split test");
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<std::uint64_t> classes(500 + stream.below(500));
     for (auto& name : classes) name = stream.below(4);
@@ -200,7 +200,7 @@ TEST(Classes, AreRefusedWhereTrainingNeedsEveryRow) {
   EXPECT_EQ(split_by_class(each_its_own, {}, 1).train.size(), 4U);
 }
 
-std::vector<std::uint64_t> random_keys(Stream& stream, std::size_t rows) {
+std::vector<std::uint64_t> random_keys(RandomStream& stream, std::size_t rows) {
   std::vector<std::uint64_t> keys(rows);
   const std::uint64_t groups = 3 + stream.below(rows);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -213,7 +213,7 @@ std::vector<std::uint64_t> random_keys(Stream& stream, std::size_t rows) {
 }
 
 TEST(Groups, StayTogether) {
-  Stream stream(2, "split test");
+  RandomStream stream(2, "split test");
   for (int trial = 0; trial < 500; ++trial) {
     const auto keys = random_keys(stream, 3 + stream.below(200));
     const auto fractions = random_fractions(stream);
@@ -227,7 +227,7 @@ TEST(Groups, StayTogether) {
 }
 
 TEST(Groups, MissTheirSizesByHalfTheSmallestGroupLeftAtMost) {
-  Stream stream(3, "split test");
+  RandomStream stream(3, "split test");
   for (int trial = 0; trial < 500; ++trial) {
     const auto keys = random_keys(stream, 50 + stream.below(200));
     const auto fractions = random_fractions(stream);
@@ -279,7 +279,7 @@ TEST(Groups, AreTheSameOnEveryMachineAndWhateverTheKeys) {
 }
 
 TEST(Time, EarlierIsForLearningAndTiesStayTogether) {
-  Stream stream(4, "split test");
+  RandomStream stream(4, "split test");
   for (int trial = 0; trial < 500; ++trial) {
     std::vector<double> times(3 + stream.below(100));
     const std::uint64_t different = 1 + stream.below(times.size());
@@ -306,7 +306,7 @@ TEST(Time, EarlierIsForLearningAndTiesStayTogether) {
 
 // Every pair of cuts that leaves no part empty, tried out: the cut before the test is as near as any.
 TEST(Time, CutsAreAsNearAsTiesAllow) {
-  Stream stream(5, "split test");
+  RandomStream stream(5, "split test");
   for (int trial = 0; trial < 300; ++trial) {
     std::vector<double> times(4 + stream.below(30));
     for (double& time : times) time = static_cast<double>(stream.below(12));

@@ -94,7 +94,7 @@ Averages run(const Problem& problem, const Model<double>& start, const TrainerOp
   for (std::uint64_t seed = 1; seed <= runs; ++seed) {
     const auto model = start.clone();
     Trainer<double> trainer(*model, options);
-    Stream stream(seed, "data order");
+    RandomStream stream(seed, "data order");
     double gradient = 0, rates = 0, squares = 0;
     std::size_t next = 0;
     for (std::uint64_t t = 1; t <= checkpoints.back(); ++t) {
@@ -123,7 +123,7 @@ Averages run(const Problem& problem, const Model<double>& start, const TrainerOp
 // Noisy targets on a circle, so that with the bias every sample has ||j||^2 = 2: xi is a constant, and the scaled
 // gradient is aligned with mu = xi exactly, while the noise keeps M_0 > 0.
 Problem noisy_circle() {
-  Stream stream(1, "stationarity");
+  RandomStream stream(1, "stationarity");
   Problem problem{make_loss("squared"), {}, {}};
   for (std::size_t i = 0; i < samples; ++i) {
     const double angle = 2 * std::numbers::pi * stream.uniform();
@@ -182,7 +182,7 @@ TEST(Theorem, NeedsAlignment) {
   Linear<double> model(1, false);
   const auto options = options_for("squared", "gauss-newton:eps_lm=0", Schedule::robbins_monro(0.5, 100, 1));
   Trainer<double> trainer(model, options);
-  Stream stream(1, "data order");
+  RandomStream stream(1, "data order");
   for (int t = 0; t < 100'000; ++t) {
     const std::size_t i = stream.below(2);
     trainer.step({{problem.x[i]}, problem.y[i]});
@@ -196,7 +196,7 @@ TEST(Theorem, NeedsAlignment) {
 
 // A network with tanh units and targets that another one of its kind has: not convex, and smooth.
 TEST(Theorem, GradientsOfANetworkVanishAsTheRatesFall) {
-  Stream stream(2, "stationarity");
+  RandomStream stream(2, "stationarity");
   Problem problem{make_loss("log-cosh"), {}, {}};
   const Mlp<double> teacher({2, 3}, {Activation::tanh, InitialWeights::he, 7});
   for (std::size_t i = 0; i < samples; ++i) {
@@ -219,7 +219,7 @@ TEST(Lemma, TheScaleStaysBetweenItsBounds) {
   constexpr double eps_lm = 0.05;
   for (const auto& [name, largest] : curvatures) {
     for (const double eps_c : {0.0, 0.1}) {
-      Stream stream(3, "stationarity");
+      RandomStream stream(3, "stationarity");
       const auto rule = fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c, eps_lm);
       Linear<double> model(3, false);
       Trainer<double> trainer(model, options_for(name, rule, Schedule::robbins_monro(0.5, 100, 0.75)));
@@ -258,7 +258,7 @@ struct Interpolation {
   double smoothness = 0;  // L
 
   Interpolation() {
-    Stream stream(4, "stationarity");
+    RandomStream stream(4, "stationarity");
     optimum = to_eigen(normal_vector(stream, 3));
     for (std::size_t i = 0; i < samples; ++i) {
       auto x = normal_vector(stream, 3);
@@ -274,7 +274,7 @@ struct Interpolation {
     smoothness = spectrum.maxCoeff();
   }
 
-  Linear<double> point(Stream& stream) const {
+  Linear<double> point(RandomStream& stream) const {
     const Vector direction = to_eigen(normal_vector(stream, 3));
     const Vector w = optimum + radius * stream.uniform() * direction / direction.norm();
     Linear<double> model(3, false);
@@ -285,7 +285,7 @@ struct Interpolation {
 
 TEST(Proposition, StrongGrowthAndEnoughDampingGiveAlignmentAndTheMomentBound) {
   const Interpolation at;
-  Stream stream(5, "stationarity");
+  RandomStream stream(5, "stationarity");
   // mu > 0 needs eps_LM > Q/2 sqrt(rho - 1), with curvatures of at most 1 and eps_c = 0: some more than that.
   for (const double excess : {1.1, 2.0, 10.0}) {
     const double eps_lm = excess * at.q / 2 * std::sqrt(at.growth - 1);
@@ -305,7 +305,7 @@ TEST(Proposition, StrongGrowthAndEnoughDampingGiveAlignmentAndTheMomentBound) {
 
 TEST(Lemma, OneStepDescendsInExpectationAsMuchAsSmoothnessAllows) {
   const Interpolation at;
-  Stream stream(6, "stationarity");
+  RandomStream stream(6, "stationarity");
   for (const double eps_lm : {0.01, 1.0}) {
     const auto spec = fmt::format("gauss-newton:eps_lm={}", eps_lm);
     const auto rule = make_step_rule(spec);

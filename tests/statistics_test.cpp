@@ -36,7 +36,7 @@ double plain_mean(const std::vector<double>& values) {
 }
 
 TEST(Statistics, SpreadAgreesWithTheDifferencesOfPairs) {
-  Stream stream(1, "spread");
+  RandomStream stream(1, "spread");
   for (std::size_t n = 2; n < 40; ++n) {
     for (const double scale : {1e-15, 1.0, 1e12}) {
       std::vector<double> values = normal_vector(stream, n, scale);
@@ -129,9 +129,9 @@ TEST(Statistics, AScoreThatIsNotFiniteIsNone) {
 }
 
 TEST(Statistics, PairedDifferencesAgainstPlainLoops) {
-  Stream stream(2, "pairs");
+  RandomStream stream(2, "pairs");
   for (int round = 0; round < 200; ++round) {
-    const MetricInfo metric{"m", stream.below(2) == 0, stream.below(2) == 0};
+    const ScoreInfo metric{"m", stream.below(2) == 0, stream.below(2) == 0};
     MethodResults a;
     MethodResults b;
     std::vector<double> differences;
@@ -297,7 +297,7 @@ TEST(NumberText, TheMeanHasThePrecisionOfItsSpread) {
 }
 
 TEST(NumberText, WhatIsPrintedReadsBackNearTheValue) {
-  Stream stream(3, "numbers");
+  RandomStream stream(3, "numbers");
   for (int round = 0; round < 2000; ++round) {
     const double deviation = std::pow(10.0, 20 * stream.normal());
     const double mean = deviation * std::pow(10.0, 2 * stream.normal()) * (stream.below(2) == 0 ? 1 : -1);

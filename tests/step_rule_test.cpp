@@ -19,7 +19,7 @@ struct Setting {
   std::vector<double> x;
 };
 
-std::vector<Setting> settings(Stream& stream) {
+std::vector<Setting> settings(RandomStream& stream) {
   const std::vector<std::pair<std::string, std::size_t>> models{{"linear:features=1,bias=0", 1},
                                                                 {"linear:features=7,bias=0", 7},
                                                                 {"linear:features=7,bias=1", 7},
@@ -66,7 +66,7 @@ using Row = std::function<double(const LossAt& l, double excess, double s)>;
 
 // The h that the trainer reports and the one that the weights show are both rate * h.
 void expect_prediction_change(const std::string& rule, const Row& row) {
-  Stream stream(1, rule);
+  RandomStream stream(1, rule);
   for (const auto& loss : all_losses()) {
     for (int trial = 0; trial < 20; ++trial) {
       for (const auto& [model, x] : settings(stream)) {
@@ -139,7 +139,7 @@ TEST(Table, DampedGaussNewton) {
 }
 
 TEST(Table, SquaredLossIsNormalizedLeastMeanSquares) {
-  Stream stream(2, "step rule");
+  RandomStream stream(2, "step rule");
   const auto squared = make_loss("squared");
   for (int trial = 0; trial < 100; ++trial) {
     for (const auto& [model, x] : settings(stream)) {
@@ -151,7 +151,7 @@ TEST(Table, SquaredLossIsNormalizedLeastMeanSquares) {
 }
 
 TEST(GaussNewton, AutomaticFloorIsTheOneOfTheLoss) {
-  Stream stream(3, "step rule");
+  RandomStream stream(3, "step rule");
   for (const auto& loss : all_losses()) {
     for (const auto& [model, x] : settings(stream)) {
       const double y = random_target(*loss, stream);
@@ -183,7 +183,7 @@ bool is_zero(std::span<const double> change) {
 }
 
 TEST(Degenerate, NoSensitivityIsNoStep) {
-  Stream stream(4, "step rule");
+  RandomStream stream(4, "step rule");
   Linear<double> model(3, false);
   std::ranges::copy(normal_vector(stream, 3), model.parameters().begin());
   const std::vector<double> x(3);
@@ -198,7 +198,7 @@ TEST(Degenerate, NoSensitivityIsNoStep) {
 }
 
 TEST(Degenerate, NoInputMovesTheBiasAlone) {
-  Stream stream(5, "step rule");
+  RandomStream stream(5, "step rule");
   Linear<double> model(3, true);
   std::ranges::copy(normal_vector(stream, 4), model.parameters().begin());
   const std::vector<double> x(3);
@@ -245,7 +245,7 @@ TEST(Degenerate, NoCurvatureLeavesTheDamping) {
 }
 
 TEST(Degenerate, ACapBoundsThePolyakStep) {
-  Stream stream(6, "step rule");
+  RandomStream stream(6, "step rule");
   for (const auto& loss : all_losses()) {
     for (const auto& [model, x] : settings(stream)) {
       const double y = random_target(*loss, stream),
@@ -336,7 +336,7 @@ class Raised final : public Loss {
 };
 
 TEST(Polyak, MeasuresTheLossAgainstItsMinimum) {
-  Stream stream(8, "step rule");
+  RandomStream stream(8, "step rule");
   for (const auto& [model, x] : settings(stream)) {
     const double y = stream.normal();
     const double h = take_step(*model, with(make_loss("squared"), "polyak:k=0.7", 1), x, y).info.h;
@@ -357,7 +357,7 @@ std::string refusal(const std::string& spec) {
 }
 
 TEST(Factory, ASpecReadsBackAsTheSameRule) {
-  Stream stream(7, "step rule");
+  RandomStream stream(7, "step rule");
   const auto number = [&](double log_size) { return std::exp(stream.uniform(-log_size, log_size)); };
   auto specs = all_rules();
   for (int trial = 0; trial < 200; ++trial) {

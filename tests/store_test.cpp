@@ -1,4 +1,4 @@
-#include "sweep/store.hpp"
+#include "lab/store.hpp"
 
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -24,7 +24,7 @@ RunConfig config_of(std::uint64_t seed) {
   return {"frozen-lake", Settings({{"map", "4x4"}, {"gamma", "0.9"}}), {"gradient", "plain"}, 0.1, seed};
 }
 
-StoredRun run_of(Stream& stream) {
+StoredRun run_of(RandomStream& stream) {
   StoredRun run;
   run.result.status = static_cast<RunStatus>(stream.below(3));
   run.result.failed_at = stream.below(1000);
@@ -63,7 +63,7 @@ void change(const std::filesystem::path& file, const char* sql) {
 
 TEST(Store, GivesBackWhatWasPutIn) {
   const ScratchFolder scratch;
-  Stream stream(1, "store");
+  RandomStream stream(1, "store");
   std::vector<StoredRun> runs(50);
   for (StoredRun& run : runs) run = run_of(stream);
   const auto expect_all = [&](const Store& store) {
@@ -122,7 +122,7 @@ TEST(Store, KeepsExperimentsInOrder) {
 
 TEST(Store, ReadsWhileSomebodyWrites) {
   const ScratchFolder scratch;
-  Stream stream(2, "store");
+  RandomStream stream(2, "store");
   Store writer(scratch / "r", Store::Access::write);
   const Store reader(scratch / "r", Store::Access::read);
   EXPECT_FALSE(reader.contains(config_of(1)));
@@ -232,7 +232,7 @@ TEST(Store, RefusesRunsThatMakeNoSense) {
 // Whatever bytes are changed, the answer is a result or one line, never a crash.
 TEST(Store, SurvivesDamage) {
   const ScratchFolder scratch;
-  Stream stream(3, "store");
+  RandomStream stream(3, "store");
   {
     Store store(scratch / "r", Store::Access::write);
     for (std::uint64_t seed = 0; seed < 40; ++seed) store.add(config_of(seed), run_of(stream));

@@ -1,4 +1,4 @@
-#include "train/stream_learner.hpp"
+#include "learn/stream_learner.hpp"
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
@@ -40,7 +40,7 @@ ExampleBlock part(const ExampleBlock& all, std::size_t first, std::size_t last) 
 
 // y = w.z + .1 N(0,1) with eight features x_i = s_i z_i, z_i and w_i ~ N(0,1).
 ExampleBlock regression(std::uint64_t seed, std::size_t rows, const std::vector<double>& scales) {
-  Stream stream(seed, "regression");
+  RandomStream stream(seed, "regression");
   std::array<double, 8> w{};
   for (double& each : w) each = stream.normal();
   ExampleBlock block;
@@ -59,7 +59,7 @@ ExampleBlock regression(std::uint64_t seed, std::size_t rows, const std::vector<
 
 const std::vector<double> ones(8, 1.0);
 
-std::vector<double> random_scales(Stream& stream) {
+std::vector<double> random_scales(RandomStream& stream) {
   std::vector<double> scales(8);
   for (double& s : scales) s = std::pow(10, stream.uniform(-4, 4)) * (stream.below(2) == 0 ? 1 : -1);
   return scales;
@@ -68,7 +68,7 @@ std::vector<double> random_scales(Stream& stream) {
 // Everything at once: a feature that all examples have and whose mean is not zero, one that most have, rare ones,
 // several of one weight, missing labels, importance.
 ExampleBlock mixed(std::uint64_t seed, std::size_t rows, double low = -1, double high = 1) {
-  Stream stream(seed, "mixed");
+  RandomStream stream(seed, "mixed");
   ExampleBlock block;
   for (std::size_t row = 0; row < rows; ++row) {
     const double a = 5 + stream.normal();
@@ -236,7 +236,7 @@ TEST(StreamLearner, ReportsComeAtDoublingIntervals) {
 }
 
 TEST(StreamLearner, TheScaleOfAFeatureChangesNothing) {
-  Stream stream(4, "scales");
+  RandomStream stream(4, "scales");
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const double plain = loss_of(regression(seed, 20000, ones));
     for (int trial = 0; trial < 3; ++trial) {
@@ -270,7 +270,7 @@ TEST(StreamLearner, TheUnitsOfTheTargetChangeNothing) {
 // The noise alone is .01, and what eight weights cost to learn comes on top. bench/compare_vw.py has Vowpal Wabbit on
 // streams of this kind.
 TEST(StreamLearner, EndsNearTheNoiseWhateverTheScales) {
-  Stream stream(6, "scales");
+  RandomStream stream(6, "scales");
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const double loss = loss_of(regression(seed, 100000, random_scales(stream)));
@@ -283,7 +283,7 @@ TEST(StreamLearner, EndsNearTheNoiseWhateverTheScales) {
 
 // Features seen now and then, whose first values may be anything: no prediction may run away.
 TEST(StreamLearner, RareFeaturesOfAnySizeDoNotThrowThePrediction) {
-  Stream stream(17, "rare");
+  RandomStream stream(17, "rare");
   std::vector<double> w(4096);
   for (double& each : w) each = stream.normal();
   ExampleBlock block;
@@ -308,7 +308,7 @@ TEST(StreamLearner, RareFeaturesOfAnySizeDoNotThrowThePrediction) {
 TEST(StreamLearner, LargeMeansOfDenseFeaturesDoNotHurt) {
   for (const bool classes : {false, true}) {
     const auto shifted = [&](double mean) {
-      Stream stream(7, "means");
+      RandomStream stream(7, "means");
       ExampleBlock block;
       for (int row = 0; row < 20000; ++row) {
         double y = 0;
@@ -354,7 +354,7 @@ TEST(StreamLearner, AnswersDoNotDependOnHowTheStreamIsCut) {
     Watched whole(StreamOptions{.loss = loss});
     whole.learner.learn(block);
     Watched cut(StreamOptions{.loss = loss});
-    Stream stream(10, "cuts");
+    RandomStream stream(10, "cuts");
     for (std::size_t at = 0; at < block.size();) {
       const std::size_t next = std::min<std::size_t>(block.size(), at + stream.below(200));
       cut.learner.learn(part(block, at, next));
@@ -374,7 +374,7 @@ TEST(StreamLearner, TakenUpAgainItContinuesBitByBit) {
       {.bits = 12, .loss = "huber:delta=2"},
       {.bits = 12, .l2 = 1e-3},
       {.bits = 12, .optimizer = {"gauss-newton", "adam"}, .schedule = Schedule::constant(1e-3)},
-      {.bits = 10, .metric = MetricKind::second_moment, .centre = false}};
+      {.bits = 10, .preconditioner = PreconditionerKind::second_moment, .centre = false}};
   for (const StreamOptions& options : all) {
     for (const std::size_t at : {0, 1, 5, 10, 11, 700, 1500}) {
       SCOPED_TRACE(fmt::format("{} {} at {}", options.loss, options.optimizer.transform, at));
@@ -548,7 +548,7 @@ TEST(StreamLearner, OptionsThatCannotBeUsedAreRefusedBeforeTheFirstExample) {
   EXPECT_THROW(StreamLearner({.l2 = -1}), InvalidArgument);
   EXPECT_THROW(StreamLearner({.optimizer = find_optimizer("adam")}), InvalidArgument) << "there is no rate for it";
   EXPECT_THROW(StreamLearner({.optimizer = {"steepest", "plain"}}), InvalidArgument);
-  EXPECT_THROW(StreamLearner({.l2 = 1, .metric = MetricKind::fading_second_moment}), InvalidArgument);
+  EXPECT_THROW(StreamLearner({.l2 = 1, .preconditioner = PreconditionerKind::fading_second_moment}), InvalidArgument);
 }
 
 TEST(StreamLearner, ADamagedCheckpointIsRefused) {
@@ -583,7 +583,7 @@ TEST(StreamLearner, ADamagedCheckpointIsRefused) {
 }
 
 TEST(StreamLearner, GarbageIsRefusedOrEndsTheRunAndLosesNothing) {
-  Stream stream(18, "garbage");
+  RandomStream stream(18, "garbage");
   int ended = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const bool extreme = trial % 2 == 0;  // any bits at all; otherwise numbers of any size that are not quite as wild
@@ -632,7 +632,7 @@ TEST(StreamLearner, EmptyExamplesAndEmptyBlocksAreFine) {
 }
 
 TEST(StreamLearner, PoissonPredictsCounts) {
-  Stream stream(17, "counts");
+  RandomStream stream(17, "counts");
   StreamLearner learner({.loss = "poisson:largest=20"});
   ExampleBlock block;
   for (int i = 0; i < 3000; ++i) {

@@ -46,7 +46,7 @@ struct Row {
 };
 
 std::vector<Row> made_rows() {
-  Stream stream(11, "stream tool");
+  RandomStream stream(11, "stream tool");
   std::vector<Row> made;
   for (int i = 0; i < rows; ++i) {
     const double a = stream.normal();
@@ -142,7 +142,7 @@ class StreamTool : public ::testing::Test {
 };
 
 TEST_F(StreamTool, RecognisesFormatsFromTheBeginningAndRemembersThem) {
-  Stream random(5, "stream formats");
+  RandomStream random(5, "stream formats");
   std::string text = "day;cost;y\n";
   for (int i = 0; i < 2000; ++i) {
     const double cost = std::round(1000 * random.uniform()) / 10;
@@ -413,7 +413,7 @@ TEST_F(StreamTool, GoesOnWithTheSameOptionsOnly) {
   strange.set("weights", std::span<const float>(weights));
   strange.write(path("strange.ignd"));
   refuse_model(content_of(path("strange.ignd")), "weights are not all finite");
-  Stream random(5, "flips");
+  RandomStream random(5, "flips");
   for (int i = 0; i < 5; ++i) {
     std::string flipped = whole;
     char& byte = flipped[24 + random.below(whole.size() - 24)];

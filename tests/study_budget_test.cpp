@@ -1,14 +1,14 @@
-#include "sweep/study_budget.hpp"
+#include "lab/study_budget.hpp"
 
+#include "base/duration.hpp"
 #include "data/checksum.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/experiment.hpp"
+#include "lab/plan.hpp"
+#include "lab/prepared_tables.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/duration.hpp"
-#include "sweep/experiment.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/prepared_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +59,7 @@ TEST(Duration, IsWordedForPeople) {
 
 // Nothing is lost but seconds of more than an hour.
 TEST(Duration, SaysWhatItIs) {
-  Stream stream(1, "durations");
+  RandomStream stream(1, "durations");
   for (int i = 0; i < 1000; ++i) {
     const double seconds = std::pow(10, 6 * stream.uniform());
     double read = 0;
@@ -86,7 +86,7 @@ class StudyBudgetTest : public ::testing::Test {
  protected:
   StudyBudgetTest() {
     std::ofstream file(scratch_ / "a \"b\".csv");
-    Stream stream(1, "rows");
+    RandomStream stream(1, "rows");
     file << "a,\"the \\ \"\"y\"\"\"\n";
     for (int i = 0; i < 100; ++i) file << stream.normal() << "," << stream.normal() << "\n";
   }
@@ -169,7 +169,7 @@ TEST_F(StudyBudgetTest, AListAndFewSeedsAreLeftAlone) {
 }
 
 TEST_F(StudyBudgetTest, TheEstimateCountsTheRunsThatThereAre) {
-  Stream stream(1, "ranges");
+  RandomStream stream(1, "ranges");
   OptimizerStudy made = study();
   for (int i = 0; i < 50; ++i) {
     const double from = std::pow(10, -6 * stream.uniform());

@@ -12,7 +12,7 @@
 namespace ignd::testing {
 
 template <class T = double>
-std::vector<T> normal_vector(Stream& stream, std::size_t n, double scale = 1) {
+std::vector<T> normal_vector(RandomStream& stream, std::size_t n, double scale = 1) {
   std::vector<T> values(n);
   for (T& value : values) value = static_cast<T>(scale * stream.normal());
   return values;
@@ -48,7 +48,7 @@ inline std::vector<double> numeric_sensitivity(const Model<double>& model, const
 }
 
 // A random target that the loss accepts.
-inline double random_target(const Loss& loss, Stream& stream) {
+inline double random_target(const Loss& loss, RandomStream& stream) {
   const std::string spec = loss.spec();
   if (spec == "logistic") return static_cast<double>(stream.below(2));
   if (spec.starts_with("poisson")) return static_cast<double>(stream.below(6));

@@ -1,10 +1,10 @@
-#include "sweep/sweep.hpp"
+#include "lab/sweep.hpp"
 
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/plan.hpp"
+#include "lab/store.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -330,7 +330,7 @@ Experiment experiment_in_rungs(std::vector<double> rates, std::vector<std::uint6
 
 // What a run of a made-up search gives: one of a few scores, so that there are ties, or a failure now and then.
 RunResult made_up_result(const RunConfig& config, double failing) {
-  Stream stream(config.seed, fmt::format("{} {}", config.rate, config.settings.word("episodes")));
+  RandomStream stream(config.seed, fmt::format("{} {}", config.rate, config.settings.word("episodes")));
   RunResult result;
   result.status = stream.uniform() < failing ? RunStatus::diverged : RunStatus::finished;
   result.score = static_cast<double>(1 + stream.below(4));
@@ -377,7 +377,7 @@ Rungs independent_rungs(const Experiment& experiment, double failing) {
   return rungs;
 }
 
-Experiment random_experiment_in_rungs(Stream& stream) {
+Experiment random_experiment_in_rungs(RandomStream& stream) {
   std::vector<double> rates(1 + stream.below(12));
   for (std::size_t k = 0; k < rates.size(); ++k) rates[k] = std::pow(2, k);
   std::vector<std::uint64_t> keep(1 + stream.below(4));
@@ -393,7 +393,7 @@ Experiment random_experiment_in_rungs(Stream& stream) {
 }
 
 TEST(Rungs, LeaveWhatAnIndependentComputationLeaves) {
-  Stream stream(1, "rungs");
+  RandomStream stream(1, "rungs");
   for (int round = 0; round < 60; ++round) {
     const double failing = round % 3 == 0 ? 0 : round % 3 == 1 ? 0.2 : 0.9;
     const ScratchFolder scratch;

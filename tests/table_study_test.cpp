@@ -1,10 +1,10 @@
 #include "data/checksum.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/prepared_tables.hpp"
+#include "lab/table_study_task.hpp"
+#include "learn/table_baselines.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/prepared_tables.hpp"
-#include "sweep/table_study_task.hpp"
-#include "train/table_baselines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ class TableStudyTest : public ::testing::Test {
 
   void write(std::uint64_t seed) {
     std::ofstream file(path());
-    Stream stream(seed, "rows");
+    RandomStream stream(seed, "rows");
     file << "a,b,y,label\n";
     for (int i = 0; i < 200; ++i) {
       const double a = stream.normal();
@@ -97,16 +97,16 @@ TEST_F(TableStudyTest, ARunIsTheTrainingRunOfItsSeed) {
   for (const std::uint64_t seed : {1, 2}) {
     const RunResult result = table_study_task().run(config(study(), 0.1, seed), never);
     const Table table = Table::read_csv(path(), {});
-    TaskOptions options = study().task;
+    DatasetOptions options = study().task;
     options.seed = seed;
-    const TableTask task(table, options);
+    const TableDataset task(table, options);
     RunOptions run_options = study().run;
     run_options.optimizer = find_optimizer("ignd");
     run_options.rate = 0.1;
     run_options.seed = seed;
-    TrainingRun run(task, run_options);
+    ignd::Run run(task, run_options);
     const auto rmse_of = [&](const Model<float>& model, const std::vector<std::uint32_t>& rows) {
-      return judge(task, rows, [&](const Input<float>& x) { return model.predict(x); }).regression->rmse;
+      return evaluate(task, rows, [&](const Input<float>& x) { return model.predict(x); }).regression->rmse;
     };
     std::vector<double> test_curve, validation_curve;
     while (run.status() == TrainingStatus::running) {
@@ -134,7 +134,7 @@ TEST_F(TableStudyTest, BaselinesAreThoseOfTraining) {
     for (std::size_t k = 0; k < 2; ++k) {
       wanted.run.model = k == 0 ? best_constant_model : best_linear_model;
       const RunResult result = table_study_task().run(config(wanted, 0, 3), never);
-      const Quality quality = judge(*table, table->split().test, baselines[k].outputs);
+      const Scores quality = evaluate(*table, table->split().test, baselines[k].outputs);
       EXPECT_EQ(result.score, quality.regression ? quality.regression->rmse : quality.classification->log_loss);
     }
   }
@@ -151,7 +151,7 @@ TEST_F(TableStudyTest, BaselinesMinimiseWhatTheyAreScoredBy) {
   const auto table = prepared_table(wanted, 1);
   double constant = 0;
   fit_constant(*table, FitWeights::loss).outputs({}, {&constant, 1});
-  const auto loss_of = [&](const OutputOf& output) { return judge(*table, table->split().train, output).loss; };
+  const auto loss_of = [&](const OutputOf& output) { return evaluate(*table, table->split().train, output).loss; };
   const double best = loss_of([&](const Input<float>&) { return constant; });
   EXPECT_NEAR(best, std::log(2), 1e-9);
   for (const double other : {-2.0, -0.1, 0.1, 2.0}) {

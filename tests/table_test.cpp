@@ -135,7 +135,7 @@ TEST(Table, ReadsNumbersTextsAndMissingValues) {
 }
 
 TEST(Table, RandomTablesRoundTrip) {
-  Stream stream(1, "tables");
+  RandomStream stream(1, "tables");
   const testing::ScratchFolder folder;
   for (int trial = 0; trial < 40; ++trial) {
     const std::size_t width = 2 + stream.below(5);
@@ -174,7 +174,7 @@ TEST(Table, RandomTablesRoundTrip) {
 }
 
 TEST(Table, ManyRowsAreTheSameOnOneAndTwoThreadsAndOnDisk) {
-  Stream stream(2, "tables");
+  RandomStream stream(2, "tables");
   std::string text = "a,b,c\n";
   std::vector<std::array<double, 2>> expected;
   for (int r = 0; r < 60'000; ++r) {
@@ -260,7 +260,7 @@ TEST(Table, RaggedRowsAreNamedByLine) {
 
 // Rows with a word among the numbers, rows of another number of fields, and ids in quotes and without.
 TEST(Table, BadRowsStayInTheirPlaceAndFieldsAreKept) {
-  Stream stream(4, "bad rows");
+  RandomStream stream(4, "bad rows");
   for (int trial = 0; trial < 60; ++trial) {
     std::string text = "id,x,note,n\n";
     std::vector<std::size_t> bad;
@@ -530,7 +530,7 @@ TEST(Table, APipeIsReadFromItsFirstByte) {
 }
 
 TEST(Table, GarbageIsReadOrRefused) {
-  Stream stream(3, "tables");
+  RandomStream stream(3, "tables");
   const std::string letters("\",;\n\r\t|1.-eax\0\xff ", 16);
   for (int trial = 0; trial < 3000; ++trial) {
     std::string text;

@@ -1,9 +1,9 @@
-#include "sweep/tabular_protocol.hpp"
+#include "lab/tabular_protocol.hpp"
 
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
-#include "sweep/tabular_run.hpp"
-#include "train/metrics.hpp"
+#include "lab/tabular_run.hpp"
+#include "learn/metrics.hpp"
 
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@ const std::atomic<bool> never = false;
 
 // Two numbers and an indicator; the target is a smooth function of them.
 FeatureTable table_of(std::size_t rows, std::uint64_t seed) {
-  Stream stream(seed, "table");
+  RandomStream stream(seed, "table");
   FeatureTable table{{"a", "b", "c"}, 2, {}, {}};
   for (std::size_t i = 0; i < rows; ++i) {
     const double a = 100 + 7 * stream.normal();
@@ -265,7 +265,7 @@ TEST(TabularRun, AConstantIsNoResult) {
 }
 
 TEST(TabularRun, MapeIsThePapers) {
-  MapeSum sum;  // of train/metrics.hpp, for experiments and for the tool
+  MapeSum sum;  // of learn/metrics.hpp, for experiments and for the tool
   sum.add(2, 1);
   sum.add(-4, -5);
   EXPECT_DOUBLE_EQ(sum.mean(), (0.5 + 0.25) / 2);

@@ -1,4 +1,4 @@
-#include "train/target.hpp"
+#include "learn/target.hpp"
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -69,7 +69,7 @@ TEST(Target, IsScaledByTheTrainingRowsOnly) {
 }
 
 TEST(Target, ComesBackFromWhatIsLearned) {
-  Stream stream(1, "target");
+  RandomStream stream(1, "target");
   for (const double scale : {1e-100, 1e-3, 1.0, 1e9, 1e150}) {
     std::vector<std::string> values(20);
     for (auto& value : values) value = fmt::format("{}", scale * (5 + stream.normal()));
@@ -148,7 +148,7 @@ Names repeated(const Names& texts, std::size_t times) {
   return all;
 }
 
-Names random_texts(Stream& stream, std::size_t count) {
+Names random_texts(RandomStream& stream, std::size_t count) {
   std::set<std::string> texts;
   while (texts.size() < count)
     texts.insert(fmt::format("{:c}{}", 'A' + static_cast<char>(stream.below(50)), texts.size()));
@@ -202,7 +202,7 @@ TEST(Target, SaysWhyItIsANumberOrAClassWhereItCouldBeEither) {
 }
 
 TEST(SeveralClasses, HaveTheNumberOfTheirPlaceWhateverTheOrderOfTheRows) {
-  Stream stream(1, "classes");
+  RandomStream stream(1, "classes");
   for (const std::size_t count : {3U, 4U, 50U, 1000U}) {
     const Names sorted = random_texts(stream, count);
     std::vector<std::uint32_t> order(2 * count);
@@ -221,7 +221,7 @@ TEST(SeveralClasses, HaveTheNumberOfTheirPlaceWhateverTheOrderOfTheRows) {
 }
 
 TEST(SeveralClasses, RefusesTooManyAndSaysHowManyThereAre) {
-  Stream stream(2, "classes");
+  RandomStream stream(2, "classes");
   expect_fault<BadSample>(repeated(random_texts(stream, 1001), 2), "",
                           "the target 'y' holds 1001 different texts in 2002 rows, but at most 1000 can be classes");
   expect_fault<BadSample>({"a", "b", "c"}, "", "3 different texts in 3 rows, each its own; choose another column");
@@ -250,7 +250,7 @@ Checkpoint saved(const Target& target) {
 }
 
 TEST(SeveralClasses, AreSavedWhole) {
-  Stream stream(3, "classes");
+  RandomStream stream(3, "classes");
   for (const Target& target : {fit(repeated({"b", "a'|", "a"}, 2)), fit(repeated({"1", "0.1", "-7e300"}, 2), "softmax"),
                                fit(repeated(random_texts(stream, 1000), 2))}) {
     const Target loaded = Target::load(saved(target));

@@ -73,7 +73,7 @@ TEST_F(TextSets, AreWhatATableHolds) {
 }
 
 TEST_F(TextSets, OfAnyTableAreItsFields) {
-  Stream stream(11, "tables of texts");
+  RandomStream stream(11, "tables of texts");
   for (int round = 0; round < 200; ++round) {
     const char delimiter = std::string(",\t;|")[stream.below(4)];
     const bool swapped = stream.below(2) == 0;
@@ -136,7 +136,7 @@ TEST_F(TextSets, RefuseOtherTables) {
 }
 
 TEST_F(TextSets, TakeGarbage) {
-  Stream stream(12, "garbage");
+  RandomStream stream(12, "garbage");
   for (int i = 0; i < 3000; ++i) {
     std::string content = stream.below(2) == 0 ? "review,liked\n" : "";
     const auto length = stream.below(60);

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include "ignd/random.hpp"
 
@@ -33,7 +33,7 @@ TEST(Printable, IsCutBetweenCharacters) {
 
 // Whatever goes in, what comes out prints as it is.
 TEST(Printable, NeedsNoSecondLook) {
-  Stream stream(1, "bytes");
+  RandomStream stream(1, "bytes");
   const std::vector<std::string> pieces{"a",    "\n",       "\xc3",     "\xbc", "\xe2\x82",
                                         "\xac", "\xf0\x9f", "\x90\x88", "\xff", " "};
   for (int repeat = 0; repeat < 2000; ++repeat) {

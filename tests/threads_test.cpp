@@ -43,7 +43,7 @@ struct Data {
   std::vector<double> y;
 
   Data(const std::string& model, const Loss& loss) {
-    Stream stream(1, "data");
+    RandomStream stream(1, "data");
     const bool sparse = model.starts_with("hashed");
     for (std::size_t k = 0; k < sample_count; ++k) {
       values.push_back(testing::normal_vector<T>(stream, features));
@@ -65,7 +65,7 @@ bool same_bits(std::span<const T> a, std::span<const T> b) {
 template <class T>
 std::unique_ptr<Model<T>> random_model(const std::string& spec) {
   auto model = make_model<T>(spec);
-  Stream stream(1, "weights");
+  RandomStream stream(1, "weights");
   for (T& w : model->parameters()) w = static_cast<T>(0.3 * stream.normal());
   return model;
 }
@@ -130,7 +130,7 @@ TYPED_TEST(Threads, TrainModelsOfTheirOwn) {
       return train<T>(spec,
                       {.loss = loss,
                        .optimizer = {"gauss-newton", transforms[i]},
-                       .metric = i % 2 == 0 ? MetricKind::identity : MetricKind::second_moment,
+                       .preconditioner = i % 2 == 0 ? PreconditionerKind::identity : PreconditionerKind::second_moment,
                        .average_from = i / 2},
                       data);
     };
@@ -170,7 +170,7 @@ TEST(ThreadsShare, EveryLossAndRule) {
     for (const auto& name : step_rule_names()) {
       const std::shared_ptr<const StepRule> rule = make_step_rule(name);
       const auto evaluate = [&] {
-        Stream stream(1, "outputs");
+        RandomStream stream(1, "outputs");
         std::vector<double> coefficients;
         for (int i = 0; i < 200; ++i) {
           const double y = testing::random_target(*loss, stream);

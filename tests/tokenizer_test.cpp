@@ -1,6 +1,6 @@
 #include "data/tokenizer.hpp"
 
-#include "core/utf8.hpp"
+#include "base/utf8.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "rank_files.hpp"
@@ -31,7 +31,7 @@ using testing::ranks_with;
 
 using Ids = std::vector<std::uint32_t>;
 
-std::string pick(Stream& stream, const std::vector<std::string>& from) { return from[stream.below(from.size())]; }
+std::string pick(RandomStream& stream, const std::vector<std::string>& from) { return from[stream.below(from.size())]; }
 
 // Bytes that mean something to the splitter, and those that come close.
 const std::vector<std::string> characters{"a",      "b",      "s",       "S",      "t",      "T",
@@ -46,7 +46,7 @@ const std::vector<std::string> characters{"a",      "b",      "s",       "S",   
                                           "\ufffd", "\ufeff", "“",       "’",      "你",     "好",
                                           "，",     "ไ",      "🙂",    "𝔘",      "𝟙",      "<|endoftext|>"};
 
-std::string random_text(Stream& stream, std::size_t most) {
+std::string random_text(RandomStream& stream, std::size_t most) {
   std::string text;
   for (std::uint64_t count = stream.below(most + 1); count > 0; --count) {
     const std::string next = pick(stream, characters);
@@ -55,14 +55,14 @@ std::string random_text(Stream& stream, std::size_t most) {
   return text;
 }
 
-std::string random_bytes(Stream& stream, std::size_t most) {
+std::string random_bytes(RandomStream& stream, std::size_t most) {
   std::string text(stream.below(most + 1), '\0');
   for (char& c : text) c = static_cast<char>(stream.below(256));
   return text;
 }
 
 // Text with a few bytes that were written over, taken away or added.
-std::string damaged_text(Stream& stream, std::size_t most) {
+std::string damaged_text(RandomStream& stream, std::size_t most) {
   std::string text = random_text(stream, most);
   for (std::uint64_t count = 1 + stream.below(4); count > 0 && !text.empty(); --count) {
     const std::size_t at = stream.below(text.size());
@@ -82,7 +82,7 @@ std::string damaged_text(Stream& stream, std::size_t most) {
   return text;
 }
 
-std::string any_text(Stream& stream, std::size_t most) {
+std::string any_text(RandomStream& stream, std::size_t most) {
   switch (stream.below(3)) {
     case 0:
       return random_text(stream, most);
@@ -218,7 +218,7 @@ bool begins_a_character(const std::string& bytes) {
 }
 
 TEST(Utf8, IsRepairedByItsDefinition) {
-  Stream stream(1, "repair");
+  RandomStream stream(1, "repair");
   for (int i = 0; i < 20'000; ++i) {
     const std::string text = any_text(stream, 24);
     std::string expected;
@@ -254,7 +254,7 @@ TEST(TextSplitter, AVowelSeparatorIsNoSpace) {
 
 TEST(TextSplitter, EqualsThePublicPattern) {
   const PublicPattern pattern;
-  Stream stream(2, "split");
+  RandomStream stream(2, "split");
   for (int i = 0; i < 50'000; ++i) {
     const std::string text = repaired(any_text(stream, 30));
     if (contains(text, "\u180e")) continue;
@@ -327,7 +327,7 @@ TEST(Tokenizer, SpecialIdsAreNoText) {
 }
 
 // Tokens made of others, in an order of ranks that knows nothing of it, so that some cannot be reached by merging.
-Ranks random_ranks(Stream& stream) {
+Ranks random_ranks(RandomStream& stream) {
   Ranks ranks = ranks_with({});
   std::vector<std::string> tokens = characters;
   for (std::string& token : tokens) token.resize(std::min(token.size(), 1 + stream.below(4)));
@@ -346,7 +346,7 @@ Ranks random_ranks(Stream& stream) {
 
 TEST(Tokenizer, EqualsItsDefinition) {
   const PublicPattern pattern;
-  Stream stream(3, "encode");
+  RandomStream stream(3, "encode");
   for (int vocabulary = 0; vocabulary < 60; ++vocabulary) {
     const Ranks ranks = random_ranks(stream);
     const Tokenizer tokenizer(rank_file(ranks));
@@ -371,9 +371,9 @@ TEST(Tokenizer, EqualsItsDefinition) {
 }
 
 // Few letters, so that pairs get in each other's way all the time.
-TEST(PairMerger, EqualsItsDefinition) {
-  Stream stream(6, "merge");
-  PairMerger merger;
+TEST(BytePairMerger, EqualsItsDefinition) {
+  RandomStream stream(6, "merge");
+  BytePairMerger merger;
   const std::vector<std::string> letters{"a", "b", "c"};
   const auto word = [&](std::uint64_t length) {
     std::string text;
@@ -397,10 +397,10 @@ TEST(PairMerger, EqualsItsDefinition) {
 }
 
 // No token has an x beside another letter: what lies between two of them knows nothing of the rest, however long it is.
-TEST(PairMerger, PartsThatNeverMeetAreMergedAsIfAlone) {
-  Stream stream(7, "long pieces");
+TEST(BytePairMerger, PartsThatNeverMeetAreMergedAsIfAlone) {
+  RandomStream stream(7, "long pieces");
   const TokenTable tokens(rank_file(ranks_with({"ab", "ba", "aa", "abb", "baab", "aaa", "bb"})), "ranks");
-  PairMerger merger;
+  BytePairMerger merger;
   for (const std::size_t parts : {100U, 1000U, 20000U}) {
     std::string piece;
     Ids expected;
@@ -432,7 +432,7 @@ TEST(Tokenizer, LongPiecesAreMergedToo) {
 }
 
 TEST(Tokenizer, IsSharedByThreads) {
-  Stream stream(4, "threads");
+  RandomStream stream(4, "threads");
   const Tokenizer tokenizer(rank_file(random_ranks(stream)));
   std::vector<std::string> texts;
   std::vector<Ids> expected;
@@ -495,7 +495,7 @@ TEST(RankFile, FaultsAreNamedWithTheirLine) {
 }
 
 TEST(RankFile, GarbageIsRefusedOrUsed) {
-  Stream stream(5, "garbage");
+  RandomStream stream(5, "garbage");
   for (int i = 0; i < 2'000; ++i) {
     EXPECT_NE(fault_of(random_bytes(stream, 200)), "");
     std::string text = rank_file(ranks_with({"ab", "cd"}));

@@ -1,9 +1,9 @@
 #include "data/cell_format.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
+#include "learn/split.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
-#include "train/split.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ using Words = std::vector<std::string>;
 
 // Numbers, texts, values that are missing, a constant; a number and a class to predict; weights and groups.
 Words data_lines(int rows = 400) {
-  Stream stream(9, "tool data");
+  RandomStream stream(9, "tool data");
   Words lines{"a,b,city,same,y,label,w,group"};
   for (int i = 0; i < rows; ++i) {
     const double a = stream.normal();
@@ -273,7 +273,7 @@ TEST_F(TrainTool, SaysThatABaselineIsBetter) {
   EXPECT_EQ(told["baseline_is_better"], true);
   EXPECT_EQ(told["better_baseline"], "least squares");
 
-  Stream stream(5, "parabola");
+  RandomStream stream(5, "parabola");
   std::string lines = "x,y\n";
   for (int i = 0; i < 2000; ++i) {
     const double x = stream.normal();
@@ -303,7 +303,7 @@ TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {
 }
 
 TEST_F(TrainTool, LearnsFromAColumnThatIsAlmostAlwaysTheSame) {
-  Stream stream(23, "snow");
+  RandomStream stream(23, "snow");
   std::string text = "x,snow,y\n";
   for (int i = 0; i < 4000; ++i) {
     const double x = 0.1 * stream.normal();
@@ -346,7 +346,7 @@ TEST_F(TrainTool, ListsEveryColumnThatIsDropped) {
 
 // A table whose target depends on the weekday and on an amount of money; no column but the last is a plain number.
 std::string formatted_table(bool comma) {
-  Stream stream(31, "formats");
+  RandomStream stream(31, "formats");
   std::string text = "day;cost;share;order;y\n";
   for (int r = 0; r < 700; ++r) {
     const double cost = std::round(200'000 * stream.uniform()) / 100;
@@ -843,7 +843,7 @@ class Interrupted : public TrainTool {
 TEST_F(Interrupted, EndsWithTheSameModel) {
   const std::string whole = path("whole.ignd");
   EXPECT_EQ(run_tool(long_run(whole)).exit_code, 0);
-  Stream stream(21, "moments");
+  RandomStream stream(21, "moments");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     Words command = long_run(model_);
     for (int interruption = 0; interruption < 3; ++interruption) {
@@ -1238,7 +1238,7 @@ TEST_F(TrainTool, RefusesBrokenModels) {
   std::string other_version = whole;
   other_version[8] = 2;
   refuse(other_version, "has format version 2, but this program reads version 1");
-  Stream stream(4, "flips");
+  RandomStream stream(4, "flips");
   for (int i = 0; i < 10; ++i) {
     std::string flipped = whole;
     char& byte = flipped[24 + stream.below(whole.size() - 24)];

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryLoss, ::testing::ValuesIn(loss_names()), [](c
 });
 
 TEST_P(EveryLoss, WeightIsTheNumberOfRepetitions) {
-  Stream stream(41, "weights");
+  RandomStream stream(41, "weights");
   const auto loss = make_loss(GetParam());
   for (const auto& rule : step_rule_names()) {
     for (const unsigned weight : {1U, 2U, 5U}) {
@@ -94,7 +94,7 @@ TEST(Weight, ZeroWeightLeavesLaterStepsUntouched) {
     const TrainerOptions options{.optimizer = {"gauss-newton", transform}};
     Trainer<double> a(with, options);
     Trainer<double> b(without, options);
-    Stream stream(43, "weights");
+    RandomStream stream(43, "weights");
     for (int step = 0; step < 50; ++step) {
       const RandomInput x(stream, 8, true);
       const RandomInput ignored(stream, 8, true);
@@ -171,11 +171,11 @@ TEST(BadSample, InputsThatAreNotFiniteAreRefusedByEveryModelWhateverItsWeights) 
   for (const char* spec : {"linear:features=3", "hashed-linear:bits=4", "mlp:widths=3x4x4,activation=relu",
                            "mlp:widths=3x4x4,activation=tanh"}) {
     for (const float scale : {0.0F, 1.0F, -1.0F}) {
-      for (const auto metric : {MetricKind::identity, MetricKind::second_moment}) {
+      for (const auto metric : {PreconditionerKind::identity, PreconditionerKind::second_moment}) {
         const auto model = make_model<float>(spec);
         for (float& w : model->parameters()) w *= scale;
         const std::vector<float> before(model->parameters().begin(), model->parameters().end());
-        Trainer<float> trainer(*model, {.metric = metric});
+        Trainer<float> trainer(*model, {.preconditioner = metric});
         const std::vector<std::uint32_t> index{1, 2, 3};
         const bool sparse = std::string_view(spec).starts_with("hashed");
         const auto input = [&](const std::vector<float>& x) {
@@ -318,7 +318,7 @@ TEST(Averaging, RemovesTheNoiseOfAConstantRate) {
   // At a constant rate IGND hovers around the solution; the mean of the iterates settles on it.
   Linear<double> model(2);
   Trainer<double> trainer(model, {.schedule = Schedule::constant(0.3), .average_from = 500});
-  Stream stream(44, "averaging");
+  RandomStream stream(44, "averaging");
   for (int step = 0; step < 20000; ++step) {
     const auto x = normal_vector(stream, 2);
     trainer.step({{x}, 2 * x[0] - x[1] + 0.5 + stream.normal()});
@@ -361,7 +361,7 @@ TEST(Limits, CurvatureThatDependsOnTheTargetCancelsInTheStep) {
     Trainer<double> trainer(model, {.loss = std::make_shared<Expectile>(0.9, curvature),
                                     .optimizer = {rule, "plain"},
                                     .schedule = Schedule::robbins_monro(1, 10)});
-    Stream stream(47, "limits");
+    RandomStream stream(47, "limits");
     for (int step = 0; step < 20000; ++step) trainer.step({{}, stream.normal()});
     return model.parameters()[0];
   };
@@ -404,7 +404,7 @@ TEST(LossAdvice, IsGivenOnceWhereWeightsCancel) {
 TEST(Limits, PoissonSettlesOnTheMean) {
   Linear<double> model(0);
   Trainer<double> trainer(model, {.loss = make_loss("poisson:largest=10"), .schedule = Schedule::robbins_monro(3, 10)});
-  Stream stream(48, "limits");
+  RandomStream stream(48, "limits");
   for (int step = 0; step < 50000; ++step) trainer.step({{}, stream.below(2) == 0 ? 0.0 : 2.0});
   EXPECT_NEAR(std::exp(model.parameters()[0]), 1, 0.03);
 }
@@ -412,7 +412,7 @@ TEST(Limits, PoissonSettlesOnTheMean) {
 // Learning, with fixed seeds.
 
 TEST(Learning, LinearModelFindsTheExactSolution) {
-  Stream stream(45, "learning");
+  RandomStream stream(45, "learning");
   const auto truth = normal_vector(stream, 5);
   for (const char* optimizer : {"ignd", "nlms", "sps"}) {
     Linear<double> model(4);
@@ -435,7 +435,7 @@ TEST(Learning, NetworkFitsASine) {
   for (const auto& [optimizer, rate, bound] : cases) {
     Mlp<float> model({1, 32, 32}, {.seed = 7});
     Trainer<float> trainer(model, {.optimizer = find_optimizer(optimizer), .schedule = Schedule::cosine(rate, 20000)});
-    Stream stream(46, "learning");
+    RandomStream stream(46, "learning");
     for (int step = 0; step < 20000; ++step) {
       const std::vector<float> x{static_cast<float>(stream.uniform(-3, 3))};
       trainer.step({{x}, std::sin(x[0])});

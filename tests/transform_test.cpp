@@ -52,7 +52,7 @@ TEST(Transform, AdamStepsDoNotDependOnTheScaleOfTheDirection) {
 }
 
 TEST(Transform, AdamIgndIsAdamFedWithTheScaledGradient) {
-  Stream stream(11, "transform");
+  RandomStream stream(11, "transform");
   Mlp<double> model({3, 5, 4}, {.activation = Activation::tanh, .seed = 4});
   const auto fed = model.clone();
   const auto rule = make_step_rule("gauss-newton");
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTransform, ::testing::ValuesIn(transform_name
 // The same numbers as one outer product, one dense vector and rows of a table give the same weights, bit by bit; and
 // cutting a vector into blocks changes nothing: the step is counted once, not once per block.
 TEST_P(EveryTransform, TreatsAllFormsAlike) {
-  Stream stream(12, "transform");
+  RandomStream stream(12, "transform");
   const auto transform = make_transform<double>(GetParam());
   const std::vector<std::uint32_t> all_rows{0, 1, 2};
   auto outer = normal_vector(stream, 12);
@@ -116,7 +116,7 @@ TEST_P(EveryTransform, TreatsAllFormsAlike) {
     const std::span<const double> whole = flat;
     const Sensitivity<double> as_outer{Outer<double>{0, u, v, all_rows}};
     const Sensitivity<double> as_dense{Dense<double>{0, whole}};
-    const Sensitivity<double> as_rows{Rows<double>{0, 4, all_rows, whole}};
+    const Sensitivity<double> as_rows{SparseRows<double>{0, 4, all_rows, whole}};
     const Sensitivity<double> as_pieces{Dense<double>{0, whole.first(5)}, Dense<double>{5, whole.subspan(5)}};
     const double h = transform->apply(outer, outer_state, as_outer, as_outer, step);
     EXPECT_NEAR(transform->apply(dense, dense_state, as_dense, as_dense, step), h, 1e-14);
@@ -139,7 +139,7 @@ TEST_P(EveryTransform, IdleStepsAddUpToStepsWithoutDirection) {
     for (const double size : {1.0, 1e-4, 1e-8}) {
       for (const std::uint64_t count : {1, 2, 7, 40, 1000}) {
         SCOPED_TRACE(schedule.spec() + " size " + std::to_string(size) + " count " + std::to_string(count));
-        Stream stream(13, "transform");
+        RandomStream stream(13, "transform");
         auto stepped = normal_vector(stream, 6);
         auto stepped_state = transform->initial_state(6);
         const auto j = normal_vector(stream, 6, size);

@@ -1,12 +1,12 @@
-#include "sweep/unfinished_runs.hpp"
+#include "lab/unfinished_runs.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/store.hpp"
+#include "lab/sweep.hpp"
 #include "scratch_folder.hpp"
-#include "sweep/store.hpp"
-#include "sweep/sweep.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -37,7 +37,7 @@ class AddingTask final : public Task {
 
   RunResult run(const RunConfig& config, const RunControl& control) const override {
     EXPECT_EQ(control.unfinished().empty(), !resumes_);
-    Stream numbers(config.seed, "numbers");
+    RandomStream numbers(config.seed, "numbers");
     const auto length = static_cast<std::uint64_t>(config.rate);
     std::uint64_t sum = 0;
     std::uint64_t count = 0;
@@ -72,13 +72,13 @@ RunConfig run_of(std::uint64_t length, std::uint64_t seed) {
 }
 
 double sum_of(const RunConfig& config) {
-  Stream numbers(config.seed, "numbers");
+  RandomStream numbers(config.seed, "numbers");
   double sum = 0;
   for (double k = 0; k < config.rate; ++k) sum += static_cast<double>(numbers.below(1000));
   return sum;
 }
 
-std::vector<RunConfig> random_runs(Stream& stream) {
+std::vector<RunConfig> random_runs(RandomStream& stream) {
   std::vector<RunConfig> runs;
   const std::uint64_t count = 1 + stream.below(8);
   for (std::uint64_t seed = 1; seed <= count; ++seed) runs.push_back(run_of(1 + stream.below(50), seed));
@@ -131,7 +131,7 @@ TEST(UnfinishedRuns, EveryRunHasAFileOfItsOwn) {
 }
 
 TEST(UnfinishedRuns, StoppedAnywhereNoStepIsMadeTwiceAndTheResultsAreTheSame) {
-  Stream stream(1, "stops");
+  RandomStream stream(1, "stops");
   for (int round = 0; round < 60; ++round) {
     const ScratchFolder scratch;
     Store store(scratch / "r", Store::Access::write);
@@ -235,7 +235,7 @@ TEST(UnfinishedRuns, WhereARunThrowsTheOthersKeepWhatTheyHave) {
 }
 
 TEST(SweepProgress, NeverGoesBack) {
-  Stream stream(1, "progress");
+  RandomStream stream(1, "progress");
   for (int round = 0; round < 20; ++round) {
     const ScratchFolder scratch;
     Store store(scratch / "r", Store::Access::write);

@@ -10,7 +10,9 @@ namespace ignd {
 inline constexpr std::size_t alignment = 64;
 
 // So many bytes, rounded up to whole cache lines: what comes next starts at one.
-constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+constexpr std::size_t round_up_to_cache_line(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 template <class T>
 struct AlignedAllocator {

@@ -44,7 +44,7 @@ template <class T>
 struct RowsBatch {
   std::size_t offset = 0;
   std::size_t width = 1;
-  std::vector<Rows<T>> rows;
+  std::vector<SparseRows<T>> rows;
   bool on_input = false;
 };
 

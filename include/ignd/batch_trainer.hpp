@@ -42,8 +42,8 @@ struct BatchTrainerOptions {
   std::shared_ptr<const VectorLoss> loss = make_vector_loss("squared");
   Optimizer optimizer = {};
   Schedule schedule = Schedule::constant(0.1);
-  double l2 = 0;                             // in average mode only
-  MetricKind metric = MetricKind::identity;  // or second_moment
+  double l2 = 0;                                                     // in average mode only
+  PreconditionerKind preconditioner = PreconditionerKind::identity;  // or second_moment
   std::uint64_t average_from = 0;
   BatchOptions batch = {};
 };
@@ -64,8 +64,8 @@ struct BatchStepInfo {
 std::string to_string(const BatchStepInfo& info);
 
 // Learns some samples at a time, with models of one output or several. Importance weights are repetitions: a sample of
-// weight 2 is two of the batch (but one to a metric, which knows of inputs alone). The model must outlive it. A run is
-// a pure function of the options, the initial weights and the samples.
+// weight 2 is two of the batch (but one to a preconditioner, which knows of inputs alone). The model must outlive it. A
+// run is a pure function of the options, the initial weights and the samples.
 template <class T>
 class BatchTrainer {
  public:
@@ -112,7 +112,7 @@ class BatchTrainer {
   Model<T>& model_;
   BatchTrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
-  std::unique_ptr<Metric<T>> metric_;
+  std::unique_ptr<Preconditioner<T>> preconditioner_;
   std::unique_ptr<Updater<T>> updater_;
   std::unique_ptr<Room> room_;
   double lambda_ = 0;

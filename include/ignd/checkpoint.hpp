@@ -28,7 +28,7 @@ class Checkpoint {
   void set(std::string name, std::span<const T> values) {
     entries_[std::move(name)] = std::vector<T>(values.begin(), values.end());
   }
-  void set(const std::string& name, const Stream& stream);  // as "stream.NAME"
+  void set(const std::string& name, const RandomStream& stream);  // as "stream.NAME"
 
   bool has(std::string_view name) const { return entries_.contains(name); }
 
@@ -41,7 +41,7 @@ class Checkpoint {
   const std::vector<T>& array(std::string_view name, std::size_t size) const&;
   template <class T>
   const std::vector<T>& array(std::string_view name, std::size_t size) const&& = delete;
-  Stream stream(std::string_view name) const;
+  RandomStream stream(std::string_view name) const;
 
   const std::map<std::string, Entry, std::less<>>& entries() const& { return entries_; }
   const std::map<std::string, Entry, std::less<>>& entries() const&& = delete;

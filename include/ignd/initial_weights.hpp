@@ -11,6 +11,7 @@ namespace ignd {
 enum class InitialWeights { lecun, he, glorot };
 
 template <class T>
-void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, Stream& stream, std::span<T> weights);
+void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, RandomStream& stream,
+                  std::span<T> weights);
 
 }  // namespace ignd

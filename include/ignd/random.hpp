@@ -9,7 +9,7 @@ namespace ignd {
 
 // A named stream of random numbers: counter-based (Philox 4x32-10), so that streams with different names or seeds are
 // independent and a stream's whole state is two numbers.
-class Stream {
+class RandomStream {
  public:
   struct State {
     std::uint64_t key = 0;
@@ -17,8 +17,8 @@ class Stream {
     bool operator==(const State&) const = default;
   };
 
-  Stream(std::uint64_t seed, std::string_view name);
-  explicit Stream(State state);
+  RandomStream(std::uint64_t seed, std::string_view name);
+  explicit RandomStream(State state);
 
   State state() const { return state_; }
 

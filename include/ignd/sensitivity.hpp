@@ -9,8 +9,8 @@
 namespace ignd {
 
 // The sensitivity j = grad_w f is a list of blocks, each in the cheapest form its layer has. Writing j out would cost
-// as much memory traffic as the update itself. Blocks are views: the arrays belong to a Trace or a metric. `offset`
-// is where the block's weights start in the flat parameter array.
+// as much memory traffic as the update itself. Blocks are views: the arrays belong to a Trace or a preconditioner.
+// `offset` is where the block's weights start in the flat parameter array.
 
 // A dense layer stored by input unit: j[r][c] = u[r] * v[c], with u the layer's inputs and v the output's
 // derivative with respect to each unit.
@@ -22,7 +22,7 @@ struct Outer {
   std::span<const std::uint32_t> active;  // the rows with u != 0, in increasing order
   bool rows_wait =
       false;              // the trainer's: transforms leave the other rows alone, they are brought up to date when read
-  bool on_input = false;  // row r multiplies the sample's input r: a metric applies here
+  bool on_input = false;  // row r multiplies the sample's input r: a preconditioner applies here
 };
 
 template <class T>
@@ -35,7 +35,7 @@ struct Dense {
 // Some rows of a table of `width` weights each; the other rows have zero sensitivity. `index` is strictly
 // increasing, `rows` holds index.size() * width numbers.
 template <class T>
-struct Rows {
+struct SparseRows {
   std::size_t offset = 0;
   std::size_t width = 1;
   std::span<const std::uint32_t> index;
@@ -44,14 +44,14 @@ struct Rows {
 };
 
 template <class T>
-using Block = std::variant<Outer<T>, Dense<T>, Rows<T>>;
+using Block = std::variant<Outer<T>, Dense<T>, SparseRows<T>>;
 
 template <class T>
 using Sensitivity = std::vector<Block<T>>;
 
 // a^T b for some rows of one table.
 template <class T>
-double inner_product(const Rows<T>& a, const Rows<T>& b);
+double inner_product(const SparseRows<T>& a, const SparseRows<T>& b);
 
 // a^T b for two sensitivities of one model, which have the same blocks in the same order (the rows may differ).
 template <class T>

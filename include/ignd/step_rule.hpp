@@ -15,7 +15,7 @@ struct StepInput {
   LossAt loss;
   double minimum = 0;          // of the loss over f
   double curvature_floor = 0;  // the loss's default eps_c
-  double s = 0;                // ||j||^2, or j^T P j under a metric
+  double s = 0;                // ||j||^2, or j^T P j under a preconditioner
   double l2 = 0;               // lambda of the objective l + lambda/2 ||w||^2
 };
 

@@ -16,7 +16,7 @@ namespace ignd {
 
 class Checkpoint;
 template <class T>
-class Metric;
+class Preconditioner;
 template <class T>
 class Updater;
 
@@ -27,13 +27,13 @@ struct Sample {
   double weight = 1;  // importance, 0 ... 1e6: the step is what so many repetitions would do
 };
 
-enum class MetricKind {
+enum class PreconditionerKind {
   identity,             // P = I, the paper
   second_moment,        // P_i = 1 / (running second moment of input i): features may have scales of their own
   fading_second_moment  // the same over the root of how often input i was seen: its steps get smaller by themselves
 };
 
-const char* to_string(MetricKind metric);
+const char* to_string(PreconditionerKind preconditioner);
 
 // What a training run is, besides its model and its data.
 struct TrainerOptions {
@@ -41,7 +41,7 @@ struct TrainerOptions {
   Optimizer optimizer = {};
   Schedule schedule = Schedule::constant(0.1);
   double l2 = 0;  // lambda of the objective l + lambda/2 ||w||^2, over all weights
-  MetricKind metric = MetricKind::identity;
+  PreconditionerKind preconditioner = PreconditionerKind::identity;
   std::uint64_t average_from = 0;  // if not 0: average the iterates from this step on
 };
 
@@ -124,7 +124,7 @@ class Trainer {
 
   void check(const Sample<T>& sample) const;
   static void check_values(const Sample<T>& sample);
-  void flushed_step(const Sample<T>& sample, StepInfo& info);  // with the processor set for it
+  void step_without_denormals(const Sample<T>& sample, StepInfo& info);  // with the processor set for it
   StepStatus predict_and_descend(const Sample<T>& sample, StepInfo& info);
   StepStatus descend(const Sample<T>& sample, StepInput& input, StepInfo& info);
   void describe(Checkpoint& checkpoint) const;
@@ -135,7 +135,7 @@ class Trainer {
   bool uses_minimum_ = false;
   double curvature_floor_ = 0;
   Trace<T> trace_;
-  std::unique_ptr<Metric<T>> metric_;  // none: the identity
+  std::unique_ptr<Preconditioner<T>> preconditioner_;  // none: the identity
   std::unique_ptr<Updater<T>> updater_;
   std::uint64_t steps_ = 0;
   StepStatus status_ = StepStatus::learned;

@@ -52,7 +52,7 @@ class Transform {
   TransformState<T> initial_state(std::size_t parameter_count) const;
 
   // Updates the weights of every block of `direction` and returns h = j^T dw, the first-order change of the
-  // prediction. `direction` has the blocks of j (it is j itself, or P j under a metric).
+  // prediction. `direction` has the blocks of j (it is j itself, or P j under a preconditioner).
   virtual double apply(std::span<T> w, TransformState<T>& state, const Sensitivity<T>& j,
                        const Sensitivity<T>& direction, const Step& step) const = 0;
 

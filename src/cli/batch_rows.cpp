@@ -24,7 +24,7 @@ struct BatchRun {
             BatchTrainerOptions{.optimizer = optimizer, .schedule = Schedule::constant(1e-4), .batch = options})),
         samples(features),
         order(sample_count) {
-    Stream stream(1, "bench");
+    RandomStream stream(1, "bench");
     std::vector<float> x(features);
     for (std::size_t i = 0; i < sample_count; ++i) {
       for (float& value : x) value = static_cast<float>(stream.normal());

@@ -1,10 +1,10 @@
 #include "cli/bench.hpp"
 
+#include "base/text.hpp"
 #include "cli/batch_rows.hpp"
 #include "cli/bench_row.hpp"
 #include "cli/network_rows.hpp"
 #include "cli/output.hpp"
-#include "core/text.hpp"
 #include "ignd/ignd.hpp"
 #include "kernels/flush_to_zero.hpp"
 #include "kernels/kernels.hpp"
@@ -67,7 +67,7 @@ Timed time_dense(const std::string& spec, std::size_t features, const Optimizer&
     runs.push_back(std::make_shared<Run<T>>(spec, optimizer, small_rate(optimizer)));
   } while (runs.size() < places && runs[0]->model->parameters().size_bytes() < nearest_cache_bytes);
   auto samples = std::make_shared<Samples<T>>(features);
-  Stream stream(1, "bench");
+  RandomStream stream(1, "bench");
   std::vector<T> x(features);
   for (std::size_t i = 0; i < sample_count; ++i) {
     for (T& value : x) value = static_cast<T>(stream.normal());
@@ -95,7 +95,7 @@ struct SparseData {
   std::vector<std::uint32_t> index;
   std::vector<float> values;
   SparseData() {
-    Stream stream(2, "bench");
+    RandomStream stream(2, "bench");
     for (std::size_t i = 0; i < sample_count; ++i) {
       std::vector<std::uint32_t> row(active_features);
       for (auto& feature : row) feature = static_cast<std::uint32_t>(stream.below(1U << hash_bits));
@@ -133,8 +133,8 @@ Timed time_q_updates(const std::string& map, const Optimizer& optimizer) {
   auto learning =
       std::make_shared<QLearning>(*lake, equal_scales(*lake), QLearningOptions{.optimizer = optimizer, .rate = 0.1}, 1);
   std::vector<Update> updates;
-  LakeWalk walk(*lake, Stream(3, "bench"));
-  Stream agent(4, "bench");
+  LakeWalk walk(*lake, RandomStream(3, "bench"));
+  RandomStream agent(4, "bench");
   for (std::uint32_t state = walk.reset(); updates.size() < sample_count;) {
     const auto action = static_cast<std::uint32_t>(agent.below(FrozenLake::action_count));
     updates.push_back({state, action, walk.step(action)});

@@ -1,8 +1,8 @@
 #include "cli/class_columns.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
+#include "learn/softmax.hpp"
 #include "report/escape.hpp"
-#include "train/softmax.hpp"
 
 #include <cmath>
 

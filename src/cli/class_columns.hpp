@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/target.hpp"
+#include "learn/target.hpp"
 
 #include <span>
 #include <string>

@@ -1,10 +1,10 @@
 #include "cli/class_data.hpp"
 
+#include "base/text.hpp"
 #include "cli/output.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
-#include "train/baselines.hpp"
+#include "learn/baselines.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ class ClassData final : public TrainingData {
  public:
   explicit ClassData(ClassDataParts parts) : parts_(std::move(parts)) {}
 
-  const LearningTask& task() const override { return *parts_.task; }
+  const Dataset& task() const override { return *parts_.task; }
   std::string samples() const override { return parts_.samples; }
   void print_warnings() const override;
   std::uint64_t size() const override { return parts_.task->size(); }
@@ -86,7 +86,7 @@ void complete_class_options(TrainOptions& options, const std::string& default_mo
   if (!is_given(options, "--epochs")) options.run.epochs = default_epochs;
 }
 
-ClassTaskOptions class_task_options(const TrainOptions& options) {
+ClassDatasetOptions class_task_options(const TrainOptions& options) {
   return {.validation = options.task.validation,
           .test = options.task.test,
           .seed = options.task.seed,

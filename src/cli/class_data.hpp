@@ -2,7 +2,7 @@
 
 #include "cli/training_data.hpp"
 #include "data/class_files.hpp"
-#include "train/class_task.hpp"
+#include "learn/class_dataset.hpp"
 
 #include <span>
 
@@ -10,7 +10,7 @@ namespace ignd::cli {
 
 // Images or texts to train on.
 struct ClassDataParts {
-  std::unique_ptr<ClassTask> task;
+  std::unique_ptr<ClassDataset> task;
   Shape shape;
   std::string samples;   // "images"
   std::string size_key;  // of `size` among the events: "pixels"
@@ -29,6 +29,6 @@ std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts);
 void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what);
 
 // How the samples are split.
-ClassTaskOptions class_task_options(const TrainOptions& options);
+ClassDatasetOptions class_task_options(const TrainOptions& options);
 
 }  // namespace ignd::cli

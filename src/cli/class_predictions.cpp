@@ -1,7 +1,7 @@
 #include "cli/class_predictions.hpp"
 
+#include "base/atomic_file.hpp"
 #include "cli/output.hpp"
-#include "core/atomic_file.hpp"
 #include "report/escape.hpp"
 
 namespace ignd::cli {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/class_columns.hpp"
-#include "train/trained_model.hpp"
+#include "learn/trained_model.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "cli/command_line.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <charconv>

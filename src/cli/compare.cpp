@@ -1,24 +1,24 @@
 #include "cli/compare.hpp"
 
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/comparison_table.hpp"
 #include "cli/output.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/report_folder.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/sweep_experiments.hpp"
-#include "core/text.hpp"
 #include "data/checksum.hpp"
 #include "data/network_file.hpp"
 #include "data/sample_kind.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
+#include "lab/plan.hpp"
+#include "lab/prepared_tables.hpp"
+#include "lab/study_budget.hpp"
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/recommendation.hpp"
-#include "sweep/duration.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/prepared_tables.hpp"
-#include "sweep/study_budget.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -74,7 +74,7 @@ void check_file(const std::string& path) {
 
 // Names end up in an experiment file, which is text.
 void check_texts(const CompareOptions& options) {
-  const TaskOptions& task = options.training.task;
+  const DatasetOptions& task = options.training.task;
   const std::string& delimiter = options.training.data.delimiter;
   for (const std::string& text :
        {options.training.data.path, delimiter == "\t" ? "" : delimiter, task.target, task.loss,

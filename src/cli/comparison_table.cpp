@@ -34,7 +34,7 @@ void print_row(const std::string& name, std::size_t width, const std::string& ra
 
 }  // namespace
 
-void print_comparison(const PanelResults& panel, const MetricInfo& metric) {
+void print_comparison(const PanelResults& panel, const ScoreInfo& metric) {
   std::size_t width = 0;
   for (const MethodResults& method : panel.methods) width = std::max(width, method.name.size());
   print_row("", width, "rate", metric.label, "runs failed");

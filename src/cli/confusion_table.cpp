@@ -116,7 +116,7 @@ std::string most_frequent(const MulticlassMetrics& metrics, const Words& names) 
   return text;
 }
 
-std::optional<MulticlassMetrics> confusion_in(const Quality& quality) {
+std::optional<MulticlassMetrics> confusion_in(const Scores& quality) {
   if (quality.multiclass || !quality.classification) return quality.multiclass;
   const ClassificationMetrics& two = *quality.classification;
   MulticlassMetrics metrics;
@@ -139,12 +139,12 @@ void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<c
   line.set("classes", classes).set_rows("confusion", metrics.confusion, metrics.classes);
 }
 
-std::string confusion_text(const Quality& quality, std::span<const std::string> classes) {
+std::string confusion_text(const Scores& quality, std::span<const std::string> classes) {
   const auto confusion = confusion_in(quality);
   return confusion ? "\n" + confusion_text(*confusion, classes) : "";
 }
 
-void set_confusion(JsonLine& line, const Quality& quality, std::span<const std::string> classes) {
+void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes) {
   if (const auto confusion = confusion_in(quality)) set_confusion(line, *confusion, classes);
 }
 

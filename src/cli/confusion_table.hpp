@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/json_line.hpp"
-#include "train/learning_task.hpp"
+#include "learn/dataset.hpp"
 
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std
 void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<const std::string> classes);
 
 // The same of whatever was measured, two classes or more; nothing for numbers. The text begins with an empty line.
-std::string confusion_text(const Quality& quality, std::span<const std::string> classes);
-void set_confusion(JsonLine& line, const Quality& quality, std::span<const std::string> classes);
+std::string confusion_text(const Scores& quality, std::span<const std::string> classes);
+void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes);
 
 }  // namespace ignd::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sweep/experiment.hpp"
+#include "lab/experiment.hpp"
 
 #include <string>
 #include <vector>

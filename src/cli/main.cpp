@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "cli/bench.hpp"
 #include "cli/command_line.hpp"
 #include "cli/compare.hpp"
@@ -8,11 +9,10 @@
 #include "cli/tokenize.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
-#include "core/text.hpp"
 #include "data/image_cache.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
-#include "train/text_task.hpp"
+#include "learn/text_dataset.hpp"
 
 #include <csignal>
 #include <cstdint>

@@ -16,7 +16,7 @@ std::string batch_in(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
+void print_evaluation(const UseOptions& options, const TrainedModel& model, const Scores& quality, std::uint64_t count,
                       const std::string& samples, std::uint64_t left_out) {
   if (!quality.is_measured()) throw Error("the model's predictions are not all finite numbers");
   if (!options.json) {

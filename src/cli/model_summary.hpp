@@ -1,12 +1,12 @@
 #pragma once
 
+#include "base/text.hpp"
 #include "cli/json_line.hpp"
 #include "cli/use_model.hpp"
-#include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "train/learning_task.hpp"
-#include "train/trained_model.hpp"
+#include "learn/dataset.hpp"
+#include "learn/trained_model.hpp"
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ Kind load_model(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 // How good a model is on so many samples, which are called "rows", say. Throws Error where it predicts no numbers.
-void print_evaluation(const UseOptions& options, const TrainedModel& model, const Quality& quality, std::uint64_t count,
+void print_evaluation(const UseOptions& options, const TrainedModel& model, const Scores& quality, std::uint64_t count,
                       const std::string& samples, std::uint64_t left_out = 0);
 
 // What is in a model file, but for how it reads its data.

@@ -32,14 +32,14 @@ struct NetworkSamples {
 };
 
 NetworkSamples some_images() {
-  Stream stream(5, "bench");
+  RandomStream stream(5, "bench");
   NetworkSamples samples;
   for (std::size_t k = 0; k < image_count; ++k) samples.images.push_back(random_image(stream));
   return samples;
 }
 
 NetworkSamples some_texts() {
-  Stream stream(6, "bench");
+  RandomStream stream(6, "bench");
   NetworkSamples samples;
   for (std::size_t k = 0; k < text_count; ++k) samples.texts.push_back(random_text(stream));
   return samples;
@@ -76,7 +76,7 @@ class BlockWork {
     if (adam_) work_.roots += count;
   }
   void operator()(const Dense<float>& block) { add_update(static_cast<double>(block.j.size())); }
-  void operator()(const Rows<float>& block) { add_update(static_cast<double>(block.rows.size())); }
+  void operator()(const SparseRows<float>& block) { add_update(static_cast<double>(block.rows.size())); }
 
  private:
   void add_update(double weights) {
@@ -110,7 +110,7 @@ class BatchBlockWork {
     work_.weight_bytes += static_cast<double>(block.j.size() * sizeof(float));
     add_gram(block.j.size());
   }
-  void operator()(const Rows<float>& block) {
+  void operator()(const SparseRows<float>& block) {
     work_.weight_bytes += static_cast<double>(block.rows.size() * sizeof(float));
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <cstdio>
 #include <string>

@@ -18,14 +18,14 @@ inline constexpr const char* lstm_text = "tokens 256 100277; embedding 128; lstm
 // So small that all rectifiers stay as they are, whatever the optimizer: a unit that dies costs nothing.
 inline constexpr double resting_rate = 1e-6;
 
-inline std::vector<float> random_image(Stream& stream) {
+inline std::vector<float> random_image(RandomStream& stream) {
   std::vector<float> image(std::size_t{3} * 224 * 224);
   for (float& value : image) value = static_cast<float>(stream.normal());
   return image;
 }
 
 // Few frequent and many rare ones, as in a language: a token's frequency falls with its number.
-inline std::vector<std::uint32_t> random_text(Stream& stream) {
+inline std::vector<std::uint32_t> random_text(RandomStream& stream) {
   constexpr double vocabulary = 100277;
   std::vector<std::uint32_t> tokens(256);
   for (std::uint32_t& token : tokens) {

@@ -1,7 +1,7 @@
 #include "cli/prediction_writer.hpp"
 
+#include "base/text.hpp"
 #include "cli/output.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "report/escape.hpp"
 

@@ -1,7 +1,7 @@
 #include "cli/progress.hpp"
 
+#include "base/duration.hpp"
 #include "cli/output.hpp"
-#include "sweep/duration.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,7 +23,7 @@ std::optional<double> finite(std::optional<double> value) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-Measures measures(const Quality& quality) {
+Measures measures(const Scores& quality) {
   if (quality.regression) {
     const RegressionMetrics& m = *quality.regression;
     // Squares of very small errors are 0.
@@ -66,7 +66,7 @@ std::string drop_reason(const ColumnCode& code) {
 }
 
 // Why there is no percentage error, for those who look for it.
-std::string mape_note(const Quality& quality) {
+std::string mape_note(const Scores& quality) {
   if (!quality.regression || quality.regression->mape) return "";
   const double nearest = quality.regression->nearest_to_zero;
   return fmt::format("  mape is n/a: a target is {}, and its row alone would decide it\n",
@@ -87,7 +87,7 @@ std::string with_commas(std::uint64_t count) {
   return digits;
 }
 
-std::string left_out_text(const TableTask& task) {
+std::string left_out_text(const TableDataset& task) {
   const auto& [count, first] = task.bad_rows();
   if (count == 0) return "";
   return fmt::format("{} of {} rows {} left out; {}{}", with_commas(count), with_commas(task.table().size()),
@@ -149,15 +149,15 @@ std::string describe(const ColumnCode& code) {
   return "";
 }
 
-void print_table(const std::vector<std::string>& parts, const std::vector<Judged>& rows) {
+void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows) {
   std::size_t width = 0;
-  for (const Judged& row : rows) width = std::max(width, row.name.size());
+  for (const Evaluated& row : rows) width = std::max(width, row.name.size());
   for (const std::string& part : parts) width = std::max(width, part.size());
   for (std::size_t part = 0; part < parts.size(); ++part) {
     print("{}{:<{}}", part > 0 ? "\n" : "", parts[part], width + 2);
     for (const Measure& measure : measures(rows[0].on[part])) print(" {:>10}", measure.heading);
     print("\n");
-    for (const Judged& row : rows) {
+    for (const Evaluated& row : rows) {
       print("  {:<{}}", row.name, width);
       for (const Measure& measure : measures(row.on[part])) print(" {:>10}", in_short(measure.value));
       print("\n");
@@ -166,7 +166,7 @@ void print_table(const std::vector<std::string>& parts, const std::vector<Judged
   }
 }
 
-void set_metrics(JsonLine& line, const std::string& prefix, const Quality& quality) {
+void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality) {
   for (const Measure& measure : measures(quality)) line.set(prefix + "." + measure.key, measure.value);
   if (quality.regression && !quality.regression->mape) {
     line.set(prefix + ".target_nearest_to_zero", quality.regression->nearest_to_zero);

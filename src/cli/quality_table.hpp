@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/json_line.hpp"
-#include "train/table_task.hpp"
+#include "learn/table_dataset.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,16 +22,16 @@ std::string describe(const ColumnCode& code);
 void set_columns(JsonLine& line, const std::vector<ColumnCode>& columns);
 
 // "3 of 400 rows are left out: row 7: the target 'y' is missing"; empty: none is.
-std::string left_out_text(const TableTask& task);
+std::string left_out_text(const TableDataset& task);
 
 // A table of measures, a row for each predictor.
-struct Judged {
+struct Evaluated {
   std::string name;
-  std::vector<Quality> on;  // one for each part of the data
+  std::vector<Scores> on;  // one for each part of the data
 };
-void print_table(const std::vector<std::string>& parts, const std::vector<Judged>& rows);
+void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows);
 
 // The measures of one part as "PREFIX.rmse" and so on.
-void set_metrics(JsonLine& line, const std::string& prefix, const Quality& quality);
+void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);
 
 }  // namespace ignd::cli

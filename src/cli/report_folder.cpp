@@ -1,13 +1,13 @@
 #include "cli/report_folder.hpp"
 
+#include "base/text.hpp"
 #include "cli/experiment_files.hpp"
 #include "cli/output.hpp"
 #include "cli/shell_word.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
+#include "lab/plan.hpp"
+#include "lab/store.hpp"
 #include "report/report.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/store.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,8 +6,8 @@
 #include "cli/shell_word.hpp"
 #include "cli/sweep_experiments.hpp"
 #include "ignd/error.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/store.hpp"
+#include "lab/plan.hpp"
+#include "lab/store.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include "cli/save_model.hpp"
 
+#include "base/text.hpp"
 #include "cli/shell_word.hpp"
 #include "core/saved_run.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "data/data_file.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
-#include "train/stream_learner.hpp"
+#include "learn/stream_learner.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,12 +1,12 @@
 #include "cli/sweep_experiments.hpp"
 
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop_signal.hpp"
-#include "core/text.hpp"
-#include "sweep/duration.hpp"
-#include "sweep/plan.hpp"
-#include "sweep/sweep.hpp"
+#include "lab/plan.hpp"
+#include "lab/sweep.hpp"
 
 #include <algorithm>
 #include <chrono>

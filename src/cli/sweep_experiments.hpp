@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sweep/store.hpp"
+#include "lab/store.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "cli/tokenize.hpp"
 
+#include "base/text.hpp"
 #include "cli/output.hpp"
-#include "core/text.hpp"
 #include "data/byte_source.hpp"
 #include "data/catalogue.hpp"
 #include "data/tokenizer.hpp"

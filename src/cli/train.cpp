@@ -1,13 +1,13 @@
 #include "cli/train.hpp"
 
+#include "base/spec.hpp"
+#include "base/text.hpp"
 #include "cli/output.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/train_stream.hpp"
 #include "cli/training.hpp"
 #include "cli/training_data.hpp"
-#include "core/spec.hpp"
-#include "core/text.hpp"
 #include "data/image_set.hpp"
 #include "data/network_file.hpp"
 #include "data/sample_kind.hpp"
@@ -16,7 +16,7 @@
 #include "ignd/optimizer.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
-#include "train/training_run.hpp"
+#include "learn/run.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "data/data_file.hpp"
-#include "train/table_task.hpp"
-#include "train/training_run.hpp"
+#include "learn/run.hpp"
+#include "learn/table_dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace ignd::cli {
 struct TrainOptions {
   std::vector<std::string> given;  // the names of the options that the user gave: "--epochs"
   DataFile data;
-  TaskOptions task;
+  DatasetOptions task;
   RunOptions run;               // its optimizer, schedule, rate and seed come from here:
   std::string optimizer;        // a name, or
   std::string rule, transform;  // a pair

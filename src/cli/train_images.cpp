@@ -3,30 +3,30 @@
 #include "cli/read_images.hpp"
 #include "cli/training_data.hpp"
 #include "ignd/network.hpp"
+#include "learn/image_dataset.hpp"
 #include "models/named_network.hpp"
-#include "train/image_task.hpp"
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
-Shape shape_of(std::size_t size) { return Shape::image(image_channels, size, size); }
+Shape image_shape(std::size_t size) { return Shape::image(image_channels, size, size); }
 
-void complete(TrainOptions& options) {
+void complete_image(TrainOptions& options) {
   refuse_options(options, {"--target", "--format", "--delimiter", "--header"},
                  " cannot be given for images: their folders are their classes");
   refuse_options(options, {"--length"}, " can only be given for texts");
   complete_class_options(options, "cnn:32,64,128/128,64", "images");
-  check_network(named_network(options.run.model, shape_of(options.size)));
+  check_network(named_network(options.run.model, image_shape(options.size)));
 }
 
-std::unique_ptr<TrainingData> read(const TrainOptions& options) {
+std::unique_ptr<TrainingData> read_image_data(const TrainOptions& options) {
   const std::size_t size = options.size;
   auto images =
       std::make_shared<const ImageSet>(read_images(options.data.path, {size, size}, options.quiet || options.json));
-  ClassDataParts parts{.task = std::make_unique<ImageTask>(images, class_task_options(options)),
-                       .shape = shape_of(size),
+  ClassDataParts parts{.task = std::make_unique<ImageDataset>(images, class_task_options(options)),
+                       .shape = image_shape(size),
                        .samples = "images",
                        .size_key = "pixels",
                        .size_value = size,
@@ -37,6 +37,6 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind image_data{"images", image_model_kind, complete, read};
+const DataKind image_data{"images", image_model_kind, complete_image, read_image_data};
 
 }  // namespace ignd::cli

@@ -1,5 +1,7 @@
 #include "cli/train_stream.hpp"
 
+#include "base/spec.hpp"
+#include "base/text.hpp"
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
 #include "cli/prediction_writer.hpp"
@@ -8,12 +10,10 @@
 #include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_model.hpp"
-#include "core/spec.hpp"
-#include "core/text.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "train/stream_learner.hpp"
+#include "learn/stream_learner.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,13 +1,13 @@
 // Tables to train on.
+#include "base/text.hpp"
 #include "cli/output.hpp"
 #include "cli/quality_table.hpp"
 #include "cli/training_data.hpp"
-#include "core/text.hpp"
 #include "data/cell_format.hpp"
 #include "ignd/error.hpp"
-#include "sweep/prepared_tables.hpp"
-#include "train/table_model.hpp"
-#include "train/table_task.hpp"
+#include "lab/prepared_tables.hpp"
+#include "learn/table_dataset.hpp"
+#include "learn/table_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ class TableData final : public TrainingData {
   explicit TableData(const TrainOptions& options)
       : table_(read_table(options.data, options.task)), task_(table_, options.task) {}
 
-  const LearningTask& task() const override { return task_; }
+  const Dataset& task() const override { return task_; }
   std::string samples() const override { return "rows"; }
   void print_warnings() const override;
   std::uint64_t size() const override { return table_.size(); }
@@ -46,11 +46,11 @@ class TableData final : public TrainingData {
   }
 
   Table table_;
-  TableTask task_;
+  TableDataset task_;
 };
 
 // Columns of whole numbers that go up by one from row to row.
-std::vector<std::string> counting_columns(const Table& table, const TaskOptions& options) {
+std::vector<std::string> counting_columns(const Table& table, const DatasetOptions& options) {
   constexpr std::size_t enough = 20;
   if (table.size() < enough) return {};
   std::vector<std::size_t> counting;
@@ -137,7 +137,7 @@ void TableData::describe(JsonLine& line) const {
   if (!table_.header_note().empty()) line.set("header_note", table_.header_note());
 }
 
-void complete(TrainOptions& options) {
+void complete_table(TrainOptions& options) {
   if (options.task.target.empty()) options.data.refuse_without_target();
   refuse_options(options, {"--size"}, " can only be given for images");
   refuse_options(options, {"--length"}, " can only be given for texts");
@@ -146,10 +146,12 @@ void complete(TrainOptions& options) {
   options.data.dialect();
 }
 
-std::unique_ptr<TrainingData> read(const TrainOptions& options) { return std::make_unique<TableData>(options); }
+std::unique_ptr<TrainingData> read_table_data(const TrainOptions& options) {
+  return std::make_unique<TableData>(options);
+}
 
 }  // namespace
 
-const DataKind table_data{"a table", table_model_kind, complete, read};
+const DataKind table_data{"a table", table_model_kind, complete_table, read_table_data};
 
 }  // namespace ignd::cli

@@ -5,17 +5,17 @@
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
+#include "learn/text_dataset.hpp"
 #include "models/named_network.hpp"
-#include "train/text_task.hpp"
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
-Shape shape_of(std::size_t length) { return Shape::tokens(length, cl100k_vocabulary); }
+Shape text_shape(std::size_t length) { return Shape::tokens(length, cl100k_vocabulary); }
 
-void complete(TrainOptions& options) {
+void complete_text(TrainOptions& options) {
   if (options.text) {
     if (options.task.target.empty()) options.data.refuse_without_target();
     if (options.task.target == *options.text) throw InvalidArgument("--text and --target name the same column");
@@ -26,21 +26,21 @@ void complete(TrainOptions& options) {
   }
   refuse_options(options, {"--size"}, " can only be given for images");
   complete_class_options(options, "lstm:128x128", "texts");
-  check_network(named_network(options.run.model, shape_of(options.length)));
+  check_network(named_network(options.run.model, text_shape(options.length)));
 }
 
-std::unique_ptr<TrainingData> read(const TrainOptions& options) {
+std::unique_ptr<TrainingData> read_text_data(const TrainOptions& options) {
   const Tokenizer tokenizer = read_cl100k(find_data("cl100k-base"));
   const TextColumns columns{.text = options.text.value_or(""), .target = options.task.target, .classes = {}};
   auto texts =
       std::make_shared<const TextSet>(options.text ? read_text_table(options.data, columns, tokenizer, options.length)
                                                    : read_text_files(options.data.path, tokenizer, options.length));
-  TextTask::Reader reader{.length = options.length,
-                          .vocabulary = tokenizer.vocabulary(),
-                          .text_column = columns.text,
-                          .target_column = columns.target};
-  ClassDataParts parts{.task = std::make_unique<TextTask>(texts, std::move(reader), class_task_options(options)),
-                       .shape = shape_of(options.length),
+  TextDataset::Reader reader{.length = options.length,
+                             .vocabulary = tokenizer.vocabulary(),
+                             .text_column = columns.text,
+                             .target_column = columns.target};
+  ClassDataParts parts{.task = std::make_unique<TextDataset>(texts, std::move(reader), class_task_options(options)),
+                       .shape = text_shape(options.length),
                        .samples = "texts",
                        .size_key = "tokens",
                        .size_value = options.length,
@@ -52,6 +52,6 @@ std::unique_ptr<TrainingData> read(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind text_data{"texts", text_model_kind, complete, read};
+const DataKind text_data{"texts", text_model_kind, complete_text, read_text_data};
 
 }  // namespace ignd::cli

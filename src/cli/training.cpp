@@ -1,5 +1,7 @@
 #include "cli/training.hpp"
 
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/confusion_table.hpp"
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
@@ -8,14 +10,12 @@
 #include "cli/save_model.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
-#include "sweep/duration.hpp"
-#include "sweep/step_cost.hpp"
-#include "train/model_outputs.hpp"
-#include "train/race.hpp"
-#include "train/training_run.hpp"
+#include "lab/step_cost.hpp"
+#include "learn/model_outputs.hpp"
+#include "learn/race.hpp"
+#include "learn/run.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -41,8 +41,8 @@ std::string optimizer_name(const TrainOptions& options) {
 
 // The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
 // is the one that the model learns.
-std::optional<Judged> better_baseline(const std::vector<Judged>& judged) {
-  const auto loss = [](const Judged& of) { return of.on.back().loss; };
+std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
+  const auto loss = [](const Evaluated& of) { return of.on.back().loss; };
   const auto best = std::ranges::min_element(judged, {}, loss);
   return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
 }
@@ -63,7 +63,7 @@ class Training {
 
   int run(const std::optional<Checkpoint>& saved) {
     // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
-    if (options_.run.batch) TrainingRun(task_, options_.run);
+    if (options_.run.batch) Run(task_, options_.run);
     Checkpoint now;
     task_.save_reader(now);
     task_.target().save(now);
@@ -75,7 +75,7 @@ class Training {
       print_plan();
     }
     if (!saved && options_.rate == "auto" && !race_for_rate()) return interrupted_early();
-    TrainingRun run(task_, options_.run);
+    Run run(task_, options_.run);
     if (saved) resume(run, *saved);
     learn(run);
     if (run.status() == TrainingStatus::running) return interrupted(run);
@@ -158,10 +158,10 @@ class Training {
   }
 
   // With as many samples to judge by as that.
-  std::unique_ptr<LearningTask> race_task(std::size_t judged) const {
+  std::unique_ptr<Dataset> race_task(std::size_t judged) const {
     Split split = task_.split();
     if (judged < split.validation.size()) {
-      Stream(options_.run.seed, "judges of the race").shuffle(split.validation);
+      RandomStream(options_.run.seed, "judges of the race").shuffle(split.validation);
       split.validation.resize(judged);
     }
     return task_.with_split(std::move(split));
@@ -208,7 +208,7 @@ class Training {
     print("\n");
   }
 
-  void resume(TrainingRun& run, const Checkpoint& saved) const {
+  void resume(Run& run, const Checkpoint& saved) const {
     try {
       run.restore(saved);
     } catch (const FileError& fault) {
@@ -222,7 +222,7 @@ class Training {
                 to_string(run.status()));
   }
 
-  void learn(TrainingRun& run) {
+  void learn(Run& run) {
     Progress progress("training", run.to_learn(), "samples", !talks_);
     const Clock::time_point start = Clock::now();
     const std::uint64_t first_step = run.learned();
@@ -239,7 +239,7 @@ class Training {
   }
 
   void print_epoch(const EpochReport& report) const {
-    const Quality& validation = report.validation;
+    const Scores& validation = report.validation;
     const bool measured = validation.is_measured();
     if (prints_events()) {
       JsonLine line("epoch");
@@ -256,7 +256,7 @@ class Training {
   }
 
   // Whatever happens, training goes on; the exit code tells.
-  void save(const TrainingRun& run, Saved (ModelFile::*how)(const Checkpoint&)) {
+  void save(const Run& run, Saved (ModelFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
@@ -271,7 +271,7 @@ class Training {
     return interrupted_code;
   }
 
-  int interrupted(const TrainingRun& run) {
+  int interrupted(const Run& run) {
     save(run, &ModelFile::save_partial);
     if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
@@ -280,7 +280,7 @@ class Training {
     return interrupted_code;
   }
 
-  int finish(const TrainingRun& run) {
+  int finish(const Run& run) {
     const bool diverged = run.status() == TrainingStatus::diverged;
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
@@ -300,21 +300,21 @@ class Training {
     return diverged || save_failed_ ? 1 : 0;
   }
 
-  void print_result(const TrainingRun& run) const {
+  void print_result(const Run& run) const {
     const auto model = run.kept();
     ModelOutputs outputs_of(*model);
     std::vector<Predictor> predictors = data_.baselines();
     predictors.insert(predictors.begin(),
                       {"model", [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); }});
     std::vector<std::string> parts;
-    std::vector<Judged> judged;
+    std::vector<Evaluated> judged;
     judged.reserve(predictors.size());
     for (const Predictor& predictor : predictors) judged.push_back({predictor.name, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
       parts.emplace_back(name);
       for (std::size_t i = 0; i < judged.size(); ++i) {
-        judged[i].on.push_back(judge(task_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+        judged[i].on.push_back(evaluate(task_, rows, [&](const Input<float>& x, std::span<double> outputs) {
           if (stop_.flag()) throw Interrupted();
           predictors[i].outputs(x, outputs);
         }));
@@ -342,8 +342,8 @@ class Training {
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
-  void print_json_result(const TrainingRun& run, const std::vector<std::string>& parts,
-                         const std::vector<Judged>& judged) const {
+  void print_json_result(const Run& run, const std::vector<std::string>& parts,
+                         const std::vector<Evaluated>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
         .set("model", options_.run.model)
@@ -378,7 +378,7 @@ class Training {
   TrainOptions options_;
   ModelFile& file_;
   bool talks_;
-  const LearningTask& task_;
+  const Dataset& task_;
   StopSignal stop_;
   std::uint64_t learned_ = 0;  // samples, since the run began or was resumed
   double seconds_ = 0;

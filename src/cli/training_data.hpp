@@ -2,9 +2,9 @@
 
 #include "cli/json_line.hpp"
 #include "cli/train.hpp"
+#include "learn/dataset.hpp"
+#include "learn/table_baselines.hpp"
 #include "models/shape.hpp"
-#include "train/learning_task.hpp"
-#include "train/table_baselines.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -25,7 +25,7 @@ class TrainingData {
   TrainingData(TrainingData&&) = delete;
   TrainingData& operator=(TrainingData&&) = delete;
 
-  virtual const LearningTask& task() const = 0;
+  virtual const Dataset& task() const = 0;
   virtual std::string samples() const = 0;  // what they are called: "rows"
 
   // What the user should know before anything else, on the standard error.

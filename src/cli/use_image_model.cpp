@@ -1,5 +1,6 @@
 #include "cli/use_image_model.hpp"
 
+#include "base/text.hpp"
 #include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
@@ -8,13 +9,12 @@
 #include "cli/read_images.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
-#include "core/text.hpp"
 #include "data/class_files.hpp"
 #include "data/data_file.hpp"
 #include "data/image.hpp"
 #include "ignd/error.hpp"
-#include "train/image_model.hpp"
-#include "train/image_task.hpp"
+#include "learn/image_dataset.hpp"
+#include "learn/image_model.hpp"
 
 #include <memory>
 #include <optional>
@@ -88,10 +88,10 @@ int evaluate_images(const UseOptions& options, const Checkpoint& checkpoint) {
     return interrupted_code;
   }
   warn_of_skipped(images->skipped());
-  const ImageTask task(images, model.target.classes.at(1));
+  const ImageDataset task(images, model.target.classes.at(1));
   Trace<float> trace(*model.model);
   const auto& rows = task.split().test;
-  const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });
+  const Scores quality = evaluate(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });
   print_evaluation(options, model, quality, rows.size(), "images");
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "cli/use_model.hpp"
 
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "cli/class_columns.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
@@ -9,13 +11,11 @@
 #include "cli/use_image_model.hpp"
 #include "cli/use_stream_model.hpp"
 #include "cli/use_text_model.hpp"
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/model_outputs.hpp"
+#include "learn/table_model.hpp"
 #include "report/escape.hpp"
-#include "train/model_outputs.hpp"
-#include "train/table_model.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -136,13 +136,13 @@ int evaluate(const UseOptions& options) {
   const Table table = read(options, model, true);
   std::string left_out;
   std::uint64_t rows = 0;
-  const Quality quality = blaming(options.data, [&] {
-    const TableTask task(table, model.encoder, model.target, model.loss, options.weight, options.skips_bad_rows());
+  const Scores quality = blaming(options.data, [&] {
+    const TableDataset task(table, model.encoder, model.target, model.loss, options.weight, options.skips_bad_rows());
     left_out = left_out_text(task);
     rows = task.split().test.size();
     ModelOutputs outputs_of(*model.model);
-    return judge(task, task.split().test,
-                 [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
+    return evaluate(task, task.split().test,
+                    [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); });
   });
   if (!left_out.empty()) print_error("ignd: {}\n", left_out);
   print_evaluation(options, model, quality, rows, "rows", table.size() - rows);

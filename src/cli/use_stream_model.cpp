@@ -1,5 +1,6 @@
 #include "cli/use_stream_model.hpp"
 
+#include "base/text.hpp"
 #include "cli/confusion_table.hpp"
 #include "cli/json_line.hpp"
 #include "cli/output.hpp"
@@ -7,10 +8,9 @@
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
-#include "core/text.hpp"
 #include "data/sample_kind.hpp"
 #include "ignd/error.hpp"
-#include "train/metrics.hpp"
+#include "learn/metrics.hpp"
 
 #include <cmath>
 #include <memory>
@@ -99,8 +99,8 @@ class Judgement {
     return {name(classes_.negative()), name(classes_.positive())};
   }
 
-  Quality quality() const {
-    Quality quality;
+  Scores quality() const {
+    Scores quality;
     if (model_.learner.classifies()) {
       quality.classification = classification_metrics(y_, logit_, weight_);
     } else {
@@ -192,7 +192,7 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   left_out += reader->skipped_rows();
   if (left_out > 0) print_error("ignd: {} rows are left out\n", with_commas(left_out));
   if (judgement.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
-  const Quality quality = judgement.quality();
+  const Scores quality = judgement.quality();
   if (options.json) {
     JsonLine line("result");
     line.set("rows", judgement.rows()).set("loss", model.learner.loss());

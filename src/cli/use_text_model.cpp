@@ -1,19 +1,19 @@
 #include "cli/use_text_model.hpp"
 
+#include "base/text.hpp"
 #include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
 #include "cli/save_model.hpp"
-#include "core/text.hpp"
 #include "data/catalogue.hpp"
 #include "data/data_file.hpp"
 #include "data/sample_kind.hpp"
 #include "data/text_set.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
-#include "train/text_model.hpp"
-#include "train/text_task.hpp"
+#include "learn/text_dataset.hpp"
+#include "learn/text_model.hpp"
 
 #include <memory>
 #include <utility>
@@ -92,17 +92,17 @@ int evaluate_texts(const UseOptions& options, const Checkpoint& checkpoint) {
   if (options.weight) throw InvalidArgument("--weight cannot be given for texts");
   auto texts = std::make_shared<const TextSet>(read_texts(model, options, true));
   check_classes(options, texts->classes(), model.target);
-  const TextTask task(texts, model.reader, model.target.classes.at(1));
+  const TextDataset task(texts, model.reader, model.target.classes.at(1));
   Trace<float> trace(*model.model);
   const auto& rows = task.split().test;
-  const Quality quality = judge(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });
+  const Scores quality = evaluate(task, rows, [&](const Input<float>& x) { return model.model->predict(x, trace); });
   print_evaluation(options, model, quality, rows.size(), "texts");
   return 0;
 }
 
 int inspect_texts(const UseOptions& options, const Checkpoint& checkpoint) {
   const auto model = load_model<TextModel>(options.model, checkpoint);
-  const TextTask::Reader& reader = model.reader;
+  const TextDataset::Reader& reader = model.reader;
   if (options.json) {
     auto line = summary_line(model, checkpoint);
     line.set("tokens", std::uint64_t{reader.length}).set("vocabulary", std::uint64_t{reader.vocabulary});

@@ -181,7 +181,7 @@ void BatchAlgebra<T>::add(const BatchSensitivity<T>& d, std::span<const T> z, T 
     } else {
       const auto& table = std::get<RowsBatch<T>>(any);
       for (std::size_t k = 0; k < d.rows(); ++k) {
-        const Rows<T>& rows = table.rows[k];
+        const SparseRows<T>& rows = table.rows[k];
         for (std::size_t i = 0; i < rows.index.size(); ++i) {
           T* at = w.data() + table.offset + rows.index[i] * table.width;
           kernel.add(at, rows.rows.data() + i * table.width, table.width, factor * z[k]);
@@ -222,7 +222,7 @@ template <class T>
 void BatchAlgebra<T>::sum_rows(const RowsBatch<T>& block, std::span<const T> z, Union& all) {
   all.parts.clear();
   for (std::size_t k = 0; k < z.size(); ++k) {
-    const Rows<T>& rows = block.rows[k];
+    const SparseRows<T>& rows = block.rows[k];
     for (std::size_t i = 0; i < rows.index.size(); ++i) {
       all.parts.push_back({rows.index[i], static_cast<std::uint32_t>(k), rows.rows.data() + i * block.width});
     }
@@ -262,7 +262,7 @@ const Sensitivity<T>& BatchAlgebra<T>::sum(const BatchSensitivity<T>& d, std::sp
       sum_rows(table, z, unions_[i]);
       const std::span<const T> rows = unions_[i].rows;
       direction_[i] =
-          Rows<T>{table.offset, table.width, unions_[i].index, rows.first(unions_[i].index.size() * table.width)};
+          SparseRows<T>{table.offset, table.width, unions_[i].index, rows.first(unions_[i].index.size() * table.width)};
     }
   }
   return direction_;

@@ -18,8 +18,8 @@ class BatchAlgebra {
   // `whole`: the Gram matrix of all rows will be asked for, not that of each sample alone.
   BatchAlgebra(std::size_t most_samples, std::size_t most_per_sample, bool whole);
 
-  // J D^T, rows x rows, where D = J or, under a metric, J P: symmetric, and only the diagonal and what lies right of it
-  // is written.
+  // J D^T, rows x rows, where D = J or, under a preconditioner, J P: symmetric, and only the diagonal and what lies
+  // right of it is written.
   void gram(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, std::span<double> out);
 
   // The same of each sample alone: per_sample x per_sample numbers, one sample after the other. The squared norms of

@@ -1,12 +1,12 @@
 #include "ignd/batch_trainer.hpp"
 
+#include "base/faults.hpp"
+#include "base/text.hpp"
 #include "core/batch_algebra.hpp"
 #include "core/damped_system.hpp"
-#include "core/faults.hpp"
 #include "core/importance.hpp"
-#include "core/metric.hpp"
+#include "core/preconditioner.hpp"
 #include "core/saved_run.hpp"
-#include "core/text.hpp"
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -38,7 +38,7 @@ bool all_finite(std::span<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-// The inputs that a metric would cover; none if the model has no single block of weights that multiply them.
+// The inputs that a preconditioner would cover; none if the model has no single block of weights that multiply them.
 template <class T>
 std::size_t metric_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
   std::size_t blocks = 0, inputs = 0;
@@ -173,13 +173,14 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
     throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
   }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
-  if (options_.metric == MetricKind::identity) return;
+  if (options_.preconditioner == PreconditionerKind::identity) return;
   const std::size_t inputs = metric_inputs(sensitivities(), std::span(update.tables));
   if (inputs == 0) {
-    throw InvalidArgument(fmt::format(
-        "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
+    throw InvalidArgument(
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+                    model.spec()));
   }
-  metric_ = std::make_unique<Metric<T>>(inputs);
+  preconditioner_ = std::make_unique<Preconditioner<T>>(inputs);
 }
 
 template <class T>
@@ -205,8 +206,8 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
     found.push_back(fmt::format("an adaptive lambda needs exact steps and a lambda from {} to {} to start with",
                                 least_lambda, most_lambda));
   }
-  if (options_.metric == MetricKind::fading_second_moment) {
-    found.emplace_back("the fading metric is one of single samples; use second_moment");
+  if (options_.preconditioner == PreconditionerKind::fading_second_moment) {
+    found.emplace_back("the fading preconditioner is one of single samples; use second_moment");
   }
   return found;
 }
@@ -304,11 +305,11 @@ BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::spa
   try {
     info.status = forward_and_descend(info);
   } catch (...) {
-    if (metric_) metric_->forget();
+    if (preconditioner_) preconditioner_->forget();
     throw;
   }
   if (info.status != StepStatus::learned) {
-    if (metric_) metric_->forget();
+    if (preconditioner_) preconditioner_->forget();
     status_ = info.status;
   }
   return info;
@@ -320,12 +321,12 @@ StepStatus BatchTrainer<T>::forward_and_descend(BatchStepInfo& info) {
   updater_->begin(model_.parameters(), steps_);
   const auto outputs =
       room.batch->forward(std::span(room.x).first(room.samples), updater_->waits() ? updater_.get() : nullptr);
-  if (metric_) metric_->keep();
+  if (preconditioner_) preconditioner_->keep();
   if (const StepStatus status = evaluate_loss(outputs, info); status != StepStatus::learned) return status;
 
   const BatchSensitivity<T>& j = sensitivities();
-  if (metric_) metric_->observe(j);
-  const BatchSensitivity<T>& d = metric_ ? metric_->direction(j) : j;
+  if (preconditioner_) preconditioner_->observe(j);
+  const BatchSensitivity<T>& d = preconditioner_ ? preconditioner_->direction(j) : j;
   double decay = 0;
   const StepStatus status = options_.batch.mode == BatchMode::exact ? solve_exactly(j, d) : average_steps(j, d, decay);
   if (status != StepStatus::learned) return status;
@@ -510,7 +511,7 @@ template <class T>
 void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
   const BatchOptions& batch = options_.batch;
   describe_run<T>({model_.spec(), options_.loss->spec(), rule_->spec(), updater_->transform().spec(), options_.schedule,
-                   options_.l2, options_.metric, options_.average_from},
+                   options_.l2, options_.preconditioner, options_.average_from},
                   checkpoint);
   checkpoint.set("batch", std::to_string(batch.size));
   checkpoint.set("batch-mode", std::string(to_string(batch.mode)));
@@ -520,7 +521,7 @@ void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
 template <class T>
 void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
-  save_state(model_, *updater_, metric_.get(), steps_, status_, checkpoint);
+  save_state(model_, *updater_, preconditioner_.get(), steps_, status_, checkpoint);
   checkpoint.set("lambda-now", std::span<const double>(&lambda_, 1));
 }
 
@@ -531,7 +532,7 @@ void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
   check_same_run(own, checkpoint);
   const double lambda = checkpoint.array<double>("lambda-now", 1)[0];
   if (!(lambda >= 0) || !std::isfinite(lambda)) throw FileError(fmt::format("the checkpoint has lambda {}", lambda));
-  restore_state(checkpoint, model_, updater_, metric_, steps_, status_);
+  restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
   lambda_ = lambda;
 }
 

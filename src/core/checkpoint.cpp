@@ -1,8 +1,8 @@
 #include "ignd/checkpoint.hpp"
 
-#include "core/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "core/saved_run.hpp"
-#include "core/text.hpp"
 #include "ignd/error.hpp"
 
 #include <array>
@@ -157,7 +157,7 @@ void Checkpoint::set(std::string name, std::uint64_t number) {
   entries_[std::move(name)] = std::vector<std::uint64_t>{number};
 }
 
-void Checkpoint::set(const std::string& name, const Stream& stream) {
+void Checkpoint::set(const std::string& name, const RandomStream& stream) {
   entries_["stream." + name] = std::vector<std::uint64_t>{stream.state().key, stream.state().position};
 }
 
@@ -191,9 +191,9 @@ const std::vector<T>& Checkpoint::array(std::string_view name, std::size_t size)
   return values;
 }
 
-Stream Checkpoint::stream(std::string_view name) const {
+RandomStream Checkpoint::stream(std::string_view name) const {
   const auto& state = array<std::uint64_t>(fmt::format("stream.{}", name), 2);
-  return Stream(Stream::State{state[0], state[1]});
+  return RandomStream(RandomStream::State{state[0], state[1]});
 }
 
 bool is_checkpoint_file(const std::filesystem::path& path) { return read_file(path, magic.size()) == magic; }

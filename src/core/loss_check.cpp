@@ -1,7 +1,7 @@
 #include "ignd/loss_check.hpp"
 
-#include "core/faults.hpp"
-#include "core/text.hpp"
+#include "base/faults.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/vector_loss.hpp"

@@ -31,8 +31,8 @@ void OneByOneBatch<T>::add_block(const Block<T>& block) {
       j_.blocks.push_back(DenseBatch<T>{dense->offset, std::vector<std::span<const T>>(size)});
     }
   } else {
-    const auto& rows = std::get<Rows<T>>(block);
-    j_.blocks.push_back(RowsBatch<T>{rows.offset, rows.width, std::vector<Rows<T>>(size), rows.on_input});
+    const auto& rows = std::get<SparseRows<T>>(block);
+    j_.blocks.push_back(RowsBatch<T>{rows.offset, rows.width, std::vector<SparseRows<T>>(size), rows.on_input});
   }
   columns_.push_back(std::move(columns));
 }
@@ -62,7 +62,7 @@ void OneByOneBatch<T>::take(const Block<T>& block, std::size_t sample, std::size
       std::get<DenseBatch<T>>(j_.blocks[which]).rows[sample] = dense->j;
     }
   } else {
-    std::get<RowsBatch<T>>(j_.blocks[which]).rows[sample] = std::get<Rows<T>>(block);
+    std::get<RowsBatch<T>>(j_.blocks[which]).rows[sample] = std::get<SparseRows<T>>(block);
   }
 }
 

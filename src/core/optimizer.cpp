@@ -1,6 +1,6 @@
 #include "ignd/optimizer.hpp"
 
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 

@@ -17,7 +17,7 @@ constexpr std::size_t fetch_ahead = 2;
 
 template <class T>
 Samples<T>::Samples(std::size_t features)
-    : features_(features), stride_(whole_lines(2 * sizeof(double) + features * sizeof(T))) {}
+    : features_(features), stride_(round_up_to_cache_line(2 * sizeof(double) + features * sizeof(T))) {}
 
 template <class T>
 void Samples<T>::add(std::span<const T> values, double y, double weight) {
@@ -41,7 +41,7 @@ StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const s
       throw InvalidArgument(fmt::format("the order names sample {}, but there are {}", order[k], samples.size()));
     }
     if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
-    trainer.flushed_step(samples[order[k]], last);
+    trainer.step_without_denormals(samples[order[k]], last);
     if (trainer.status() != StepStatus::learned) break;
   }
   return last;
@@ -52,7 +52,7 @@ StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::spa
   [[maybe_unused]] const kernels::FlushToZero flush;
   StepInfo last;
   for (std::size_t k = 0; k < samples.size(); ++k) {
-    trainer.flushed_step(samples[k], last);
+    trainer.step_without_denormals(samples[k], last);
     if (!steps.empty()) steps[k] = last;
     if (trainer.status() != StepStatus::learned) break;
   }

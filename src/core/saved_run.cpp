@@ -1,6 +1,6 @@
 #include "core/saved_run.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "kernels/flush_to_zero.hpp"
@@ -23,7 +23,7 @@ void describe_run(const RunDescription& run, Checkpoint& checkpoint) {
   checkpoint.set("transform", run.transform);
   checkpoint.set("schedule", run.schedule.spec());
   checkpoint.set("l2", format_number(run.l2));
-  checkpoint.set("metric", std::string(to_string(run.metric)));
+  checkpoint.set("metric", std::string(to_string(run.preconditioner)));
   checkpoint.set("average-from", std::to_string(run.average_from));
 }
 
@@ -52,31 +52,31 @@ StepStatus saved_status(const Checkpoint& checkpoint) {
 }  // namespace
 
 template <class T>
-void save_state(const Model<T>& model, const Updater<T>& updater, const Metric<T>* metric, std::uint64_t steps,
-                StepStatus status, Checkpoint& checkpoint) {
+void save_state(const Model<T>& model, const Updater<T>& updater, const Preconditioner<T>* preconditioner,
+                std::uint64_t steps, StepStatus status, Checkpoint& checkpoint) {
   checkpoint.set("steps", steps);
   checkpoint.set("status", static_cast<std::uint64_t>(status));
   checkpoint.set("weights", std::span<const T>(model.parameters()));
   updater.save(checkpoint);
-  if (metric != nullptr) metric->save(checkpoint);
+  if (preconditioner != nullptr) preconditioner->save(checkpoint);
 }
 
 template <class T>
 void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
-                   std::unique_ptr<Metric<T>>& metric, std::uint64_t& steps, StepStatus& status) {
+                   std::unique_ptr<Preconditioner<T>>& preconditioner, std::uint64_t& steps, StepStatus& status) {
   const auto& weights = checkpoint.array<T>("weights", model.parameters().size());
   const StepStatus saved = saved_status(checkpoint);
   const std::uint64_t taken = checkpoint.number("steps");
   auto new_updater = std::make_unique<Updater<T>>(*updater);
   new_updater->restore(checkpoint);
-  std::unique_ptr<Metric<T>> new_metric;
-  if (metric) {
-    new_metric = std::make_unique<Metric<T>>(*metric);
-    new_metric->restore(checkpoint);
+  std::unique_ptr<Preconditioner<T>> new_preconditioner;
+  if (preconditioner) {
+    new_preconditioner = std::make_unique<Preconditioner<T>>(*preconditioner);
+    new_preconditioner->restore(checkpoint);
   }
   std::ranges::copy(weights, model.parameters().begin());
   updater = std::move(new_updater);
-  metric = std::move(new_metric);
+  preconditioner = std::move(new_preconditioner);
   steps = taken;
   status = saved;
 }
@@ -95,14 +95,14 @@ std::unique_ptr<Model<T>> current_model(const Model<T>& model, const Updater<T>&
   return copy;
 }
 
-template void save_state(const Model<float>&, const Updater<float>&, const Metric<float>*, std::uint64_t, StepStatus,
-                         Checkpoint&);
-template void save_state(const Model<double>&, const Updater<double>&, const Metric<double>*, std::uint64_t, StepStatus,
-                         Checkpoint&);
+template void save_state(const Model<float>&, const Updater<float>&, const Preconditioner<float>*, std::uint64_t,
+                         StepStatus, Checkpoint&);
+template void save_state(const Model<double>&, const Updater<double>&, const Preconditioner<double>*, std::uint64_t,
+                         StepStatus, Checkpoint&);
 template void restore_state(const Checkpoint&, Model<float>&, std::unique_ptr<Updater<float>>&,
-                            std::unique_ptr<Metric<float>>&, std::uint64_t&, StepStatus&);
+                            std::unique_ptr<Preconditioner<float>>&, std::uint64_t&, StepStatus&);
 template void restore_state(const Checkpoint&, Model<double>&, std::unique_ptr<Updater<double>>&,
-                            std::unique_ptr<Metric<double>>&, std::uint64_t&, StepStatus&);
+                            std::unique_ptr<Preconditioner<double>>&, std::uint64_t&, StepStatus&);
 template void describe_run<float>(const RunDescription&, Checkpoint&);
 template void describe_run<double>(const RunDescription&, Checkpoint&);
 template std::unique_ptr<Model<float>> current_model(const Model<float>&, const Updater<float>&, std::uint64_t,

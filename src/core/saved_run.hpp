@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/metric.hpp"
+#include "core/preconditioner.hpp"
 #include "core/updater.hpp"
 #include "ignd/trainer.hpp"
 
@@ -22,7 +22,7 @@ struct RunDescription {
   std::string model, loss, rule, transform;
   const Schedule& schedule;
   double l2;
-  MetricKind metric;
+  PreconditionerKind preconditioner;
   std::uint64_t average_from;
 };
 
@@ -34,11 +34,11 @@ void check_same_run(const Checkpoint& own, const Checkpoint& checkpoint);
 
 // What changes with every step. Restoring reads everything before it changes anything, and throws FileError.
 template <class T>
-void save_state(const Model<T>& model, const Updater<T>& updater, const Metric<T>* metric, std::uint64_t steps,
-                StepStatus status, Checkpoint& checkpoint);
+void save_state(const Model<T>& model, const Updater<T>& updater, const Preconditioner<T>* preconditioner,
+                std::uint64_t steps, StepStatus status, Checkpoint& checkpoint);
 template <class T>
 void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
-                   std::unique_ptr<Metric<T>>& metric, std::uint64_t& steps, StepStatus& status);
+                   std::unique_ptr<Preconditioner<T>>& preconditioner, std::uint64_t& steps, StepStatus& status);
 
 // A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument if there is none.
 template <class T>

@@ -19,7 +19,7 @@ double product(const Dense<T>& a, const Dense<T>& b) {
 }
 
 template <class T>
-double product(const Rows<T>& a, const Rows<T>& b) {
+double product(const SparseRows<T>& a, const SparseRows<T>& b) {
   return inner_product(a, b);
 }
 
@@ -36,7 +36,7 @@ void write(const Dense<T>& block, T* out) {
 }
 
 template <class T>
-void write(const Rows<T>& block, T* out) {
+void write(const SparseRows<T>& block, T* out) {
   for (std::size_t i = 0; i < block.index.size(); ++i) {
     std::copy_n(block.rows.data() + i * block.width, block.width, out + block.index[i] * block.width);
   }
@@ -45,7 +45,7 @@ void write(const Rows<T>& block, T* out) {
 }  // namespace
 
 template <class T>
-double inner_product(const Rows<T>& a, const Rows<T>& b) {
+double inner_product(const SparseRows<T>& a, const SparseRows<T>& b) {
   // The usual case, a sensitivity and its own direction, is one run over both.
   if (a.index.data() == b.index.data()) return kernels::table<T>().dot(a.rows.data(), b.rows.data(), a.rows.size());
   double sum = 0;
@@ -77,8 +77,8 @@ void write_dense(const Sensitivity<T>& j, std::span<T> out) {
   }
 }
 
-template double inner_product(const Rows<float>&, const Rows<float>&);
-template double inner_product(const Rows<double>&, const Rows<double>&);
+template double inner_product(const SparseRows<float>&, const SparseRows<float>&);
+template double inner_product(const SparseRows<double>&, const SparseRows<double>&);
 template double inner_product(const Sensitivity<float>&, const Sensitivity<float>&);
 template double inner_product(const Sensitivity<double>&, const Sensitivity<double>&);
 template void write_dense(const Sensitivity<float>&, std::span<float>);

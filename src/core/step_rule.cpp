@@ -1,6 +1,6 @@
 #include "ignd/step_rule.hpp"
 
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 
 #include <algorithm>
 #include <cmath>

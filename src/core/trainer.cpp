@@ -1,10 +1,10 @@
 #include "ignd/trainer.hpp"
 
-#include "core/faults.hpp"
+#include "base/faults.hpp"
+#include "base/text.hpp"
 #include "core/importance.hpp"
-#include "core/metric.hpp"
+#include "core/preconditioner.hpp"
 #include "core/saved_run.hpp"
-#include "core/text.hpp"
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -67,13 +67,13 @@ const char* to_string(StepStatus status) {
   return "unknown";
 }
 
-const char* to_string(MetricKind metric) {
-  switch (metric) {
-    case MetricKind::identity:
+const char* to_string(PreconditionerKind preconditioner) {
+  switch (preconditioner) {
+    case PreconditionerKind::identity:
       return "identity";
-    case MetricKind::second_moment:
+    case PreconditionerKind::second_moment:
       return "second-moment";
-    case MetricKind::fading_second_moment:
+    case PreconditionerKind::fading_second_moment:
       return "fading-second-moment";
   }
   return "unknown";
@@ -93,13 +93,14 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
     faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
   }
-  if (options_.metric != MetricKind::identity && input_blocks(trace_.j) != 1) {
-    faults.push_back(fmt::format(
-        "a metric needs a model with one block of weights that multiply the inputs; '{}' is none", model.spec()));
+  if (options_.preconditioner != PreconditionerKind::identity && input_blocks(trace_.j) != 1) {
+    faults.push_back(
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+                    model.spec()));
   }
-  if (options_.metric == MetricKind::fading_second_moment && options_.l2 > 0) {
+  if (options_.preconditioner == PreconditionerKind::fading_second_moment && options_.l2 > 0) {
     faults.emplace_back(
-        "l2 with the fading metric: the steps get smaller, but the l2 part would not; use second_moment");
+        "l2 with the fading preconditioner: the steps get smaller, but the l2 part would not; use second_moment");
   }
   rule_ = collect_fault(faults, [&] { return make_step_rule(options_.optimizer.rule); });
   if (rule_ != nullptr && options_.l2 > 0 && !rule_->allows_l2()) {
@@ -119,8 +120,8 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   curvature_floor_ = options_.loss->curvature_floor();
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   updater_->mark_waiting(trace_.j);
-  if (options_.metric != MetricKind::identity) {
-    metric_ = std::make_unique<Metric<T>>(options_.metric, trace_.j, update.tables);
+  if (options_.preconditioner != PreconditionerKind::identity) {
+    preconditioner_ = std::make_unique<Preconditioner<T>>(options_.preconditioner, trace_.j, update.tables);
   }
 }
 
@@ -149,12 +150,12 @@ template <class T>
 StepInfo Trainer<T>::step(const Sample<T>& sample) {
   [[maybe_unused]] const kernels::FlushToZero flush;
   StepInfo info;
-  flushed_step(sample, info);
+  step_without_denormals(sample, info);
   return info;
 }
 
 template <class T>
-void Trainer<T>::flushed_step(const Sample<T>& sample, StepInfo& info) {
+void Trainer<T>::step_without_denormals(const Sample<T>& sample, StepInfo& info) {
   info = {};
   info.step = steps_;
   info.rate = options_.schedule.rate(steps_ + 1);
@@ -164,11 +165,11 @@ void Trainer<T>::flushed_step(const Sample<T>& sample, StepInfo& info) {
   try {
     info.status = predict_and_descend(sample, info);
   } catch (...) {
-    if (metric_) metric_->undo(model_.parameters());
+    if (preconditioner_) preconditioner_->undo(model_.parameters());
     throw;
   }
   if (info.status == StepStatus::learned) return;
-  if (metric_) metric_->undo(model_.parameters());
+  if (preconditioner_) preconditioner_->undo(model_.parameters());
   if (info.status == StepStatus::zero_weight) return;
   check_values(sample);
   status_ = info.status;
@@ -179,7 +180,7 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
   info.prediction = model_.forward(sample.x, trace_);
-  if (metric_ && metric_->meet(trace_.j, model_.parameters())) {
+  if (preconditioner_ && preconditioner_->meet(trace_.j, model_.parameters())) {
     updater_->begin(model_.parameters(), steps_);
     info.prediction = model_.forward(sample.x, trace_);
   }
@@ -203,8 +204,8 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
   if (sample.weight == 0) return StepStatus::zero_weight;
 
   model_.sensitivity(sample.x, trace_);
-  const Sensitivity<T>& direction = metric_ ? metric_->direction(trace_.j) : trace_.j;
-  const bool known = !metric_ && trace_.squared_norm >= 0;
+  const Sensitivity<T>& direction = preconditioner_ ? preconditioner_->direction(trace_.j) : trace_.j;
+  const bool known = !preconditioner_ && trace_.squared_norm >= 0;
   info.sensitivity = input.s = known ? trace_.squared_norm : inner_product(trace_.j, direction);
   if (!std::isfinite(input.s)) return StepStatus::sensitivity_not_finite;
 
@@ -217,7 +218,7 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
   const std::uint64_t t = steps_ + 1;
   if (info.rate * step.decay >= 1) refuse_shrinking(t, info.rate, options_.l2);
 
-  if (metric_) metric_->observe(trace_.j);
+  if (preconditioner_) preconditioner_->observe(trace_.j);
   info.h = updater_->finish(trace_.j, direction,
                             {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = input.s});
   info.step = steps_ = t;
@@ -232,14 +233,14 @@ std::unique_ptr<Model<T>> Trainer<T>::snapshot(Iterate which) const {
 template <class T>
 void Trainer<T>::describe(Checkpoint& checkpoint) const {
   describe_run<T>({model_.spec(), options_.loss->spec(), rule_->spec(), updater_->transform().spec(), options_.schedule,
-                   options_.l2, options_.metric, options_.average_from},
+                   options_.l2, options_.preconditioner, options_.average_from},
                   checkpoint);
 }
 
 template <class T>
 void Trainer<T>::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
-  save_state(model_, *updater_, metric_.get(), steps_, status_, checkpoint);
+  save_state(model_, *updater_, preconditioner_.get(), steps_, status_, checkpoint);
 }
 
 template <class T>
@@ -248,7 +249,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   describe(own);
   check_same_run(own, checkpoint);
   if (checkpoint.has("batch")) throw FileError("the checkpoint belongs to another run: one in batches");
-  restore_state(checkpoint, model_, updater_, metric_, steps_, status_);
+  restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
 }
 
 template class Trainer<float>;

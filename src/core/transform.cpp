@@ -1,6 +1,6 @@
 #include "ignd/transform.hpp"
 
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 #include "kernels/kernels.hpp"
 
 #include <cmath>
@@ -262,7 +262,7 @@ class Coordinatewise final : public Transform<T> {
     kernels::table<T>().add_outer(w, d.u.data(), d.active, d.v.data(), d.v.size(), factor);
   }
   static void add(T* w, const Dense<T>& d, T factor) { kernels::table<T>().add(w, d.j.data(), d.j.size(), factor); }
-  static void add(T* w, const Rows<T>& d, T factor) {
+  static void add(T* w, const SparseRows<T>& d, T factor) {
     if (d.width == 1) {  // too short for a call each
       kernels::table<T>().scatter_add(w, d.index.data(), d.rows.data(), d.index.size(), factor);
       return;
@@ -272,10 +272,10 @@ class Coordinatewise final : public Transform<T> {
     }
   }
 
-  // One step at work on the blocks: j is the sensitivity, d the direction, equal but for a metric's factors.
+  // One step at work on the blocks: j is the sensitivity, d the direction, equal but for a preconditioner's factors.
   struct Update {
-    typename kernels::Table<T>::Update* kernel;
-    typename kernels::Table<T>::UpdateOuter* outer_kernel;
+    typename kernels::Kernels<T>::Update* kernel;
+    typename kernels::Kernels<T>::UpdateOuter* outer_kernel;
     kernels::StepConstants<T> constants;
     T* w;
     TransformState<T>& state;
@@ -297,7 +297,7 @@ class Coordinatewise final : public Transform<T> {
       return run(j.offset, j.j.data(), d.j.data(), c, j.j.size());
     }
 
-    double operator()(const Rows<T>& j, const Rows<T>& d) const {
+    double operator()(const SparseRows<T>& j, const SparseRows<T>& d) const {
       double h = 0;
       for (std::size_t i = 0; i < j.index.size(); ++i) {
         h += run(j.offset + j.index[i] * j.width, j.rows.data() + i * j.width, d.rows.data() + i * j.width, c, j.width);

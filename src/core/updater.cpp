@@ -52,7 +52,7 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   const bool drifts = options_.transform->drifts();
   if (averages) average_.resize(parameter_count);
   for (const RowTable& table : options_.tables) {
-    Rows rows{.table = table, .stamp = {}, .log_shrink = {}};
+    LazyTable rows{.table = table, .stamp = {}, .log_shrink = {}};
     const bool large = table.width >= waiting_width && table.rows * table.width >= waiting_weights;
     const bool pays = large && options_.l2 == 0 && !averages && !options_.whole_layers;
     if (table.sparse ? drifts || averages : drifts && pays) rows.stamp.resize(table.rows);
@@ -86,7 +86,7 @@ void Updater<T>::average_range(std::size_t offset, std::size_t count, std::uint6
 template <class T>
 void Updater<T>::average_layers(std::uint64_t t) {
   std::size_t start = 0;
-  for (const Rows& rows : tables_) {
+  for (const LazyTable& rows : tables_) {
     if (!rows.table.sparse) continue;
     average_range(start, rows.table.offset - start, t);
     start = rows.table.offset + rows.table.rows * rows.table.width;
@@ -117,7 +117,7 @@ const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t la
 }
 
 template <class T>
-void Updater<T>::catch_up(Rows& rows, std::uint32_t row) {
+void Updater<T>::catch_up(LazyTable& rows, std::uint32_t row) {
   const std::size_t width = rows.table.width;
   const std::size_t offset = rows.table.offset + row * width;
   if (!rows.stamp.empty() && rows.stamp[row] < t_) {
@@ -144,7 +144,7 @@ void Updater<T>::mark_waiting(Sensitivity<T>& j) const {
   for (auto& block : j) {
     auto* outer = std::get_if<Outer<T>>(&block);
     if (outer == nullptr) continue;
-    outer->rows_wait = std::any_of(tables_.begin(), tables_.end(), [&](const Rows& rows) {
+    outer->rows_wait = std::any_of(tables_.begin(), tables_.end(), [&](const LazyTable& rows) {
       return rows.table.offset == outer->offset && !rows.stamp.empty();
     });
   }
@@ -159,7 +159,7 @@ void Updater<T>::about_to_read(std::size_t table, std::span<const std::uint32_t>
 template <class T>
 void Updater<T>::catch_up_all(std::span<T> w, std::uint64_t t) {
   begin(w, t);
-  for (Rows& rows : tables_) {
+  for (LazyTable& rows : tables_) {
     for (std::uint32_t row = 0; row < rows.table.rows; ++row) catch_up(rows, row);
   }
 }
@@ -172,7 +172,7 @@ void Updater<T>::follow_up(const Step& step) {
   if (!waits_) return;
   log_shrink_ += std::log1p(-step.alpha * step.decay);
   for (const Read& read : reads_) {
-    Rows& rows = tables_[read.table];
+    LazyTable& rows = tables_[read.table];
     for (const std::uint32_t row : read.rows) {
       if (!rows.log_shrink.empty()) rows.log_shrink[row] = log_shrink_;
       if (rows.stamp.empty() || rows.stamp[row] == step.t) continue;
@@ -204,7 +204,7 @@ void Updater<T>::restore(const Checkpoint& checkpoint) {
   for (std::size_t i = 0; i < names.size(); ++i) load("transform." + names[i], state_[i]);
   load("average", average_);
   for (std::size_t i = 0; i < tables_.size(); ++i) {
-    Rows& rows = tables_[i];
+    LazyTable& rows = tables_[i];
     rows.stamp = checkpoint.array<std::uint64_t>(fmt::format("rows.{}.stamp", i), rows.stamp.size());
     rows.log_shrink = checkpoint.array<double>(fmt::format("rows.{}.log-shrink", i), rows.log_shrink.size());
   }

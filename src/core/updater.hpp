@@ -77,7 +77,7 @@ class Updater final : public RowReader {
 
  private:
   // What is known of a table's rows. The arrays are empty where there is nothing to make up for.
-  struct Rows {
+  struct LazyTable {
     RowTable table;
     std::vector<std::uint64_t> stamp;
     std::vector<double> log_shrink;
@@ -93,7 +93,7 @@ class Updater final : public RowReader {
 
   void reserve_room();
   const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
-  void catch_up(Rows& rows, std::uint32_t row);
+  void catch_up(LazyTable& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);
   void average_layers(std::uint64_t t);
   void follow_up(const Step& step);
@@ -101,7 +101,7 @@ class Updater final : public RowReader {
   Options options_;
   TransformState<T> state_;
   AlignedVector<T> average_;
-  std::vector<Rows> tables_;
+  std::vector<LazyTable> tables_;
   double log_shrink_ = 0;
   bool waits_ = false;
 

@@ -1,6 +1,6 @@
 #include "ignd/vector_loss.hpp"
 
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -24,13 +24,13 @@ class Softmax final : public VectorLoss {
             std::span<double> d2) const override {
     const std::size_t classes = f.size();
     const auto label = static_cast<std::size_t>(y[0]);
-    const double largest = *std::max_element(f.begin(), f.end());
+    const double largest_logit = *std::max_element(f.begin(), f.end());
     double sum = 0;
-    for (std::size_t c = 0; c < classes; ++c) sum += d1[c] = std::exp(f[c] - largest);
+    for (std::size_t c = 0; c < classes; ++c) sum += d1[c] = std::exp(f[c] - largest_logit);
     // With the label's own logit taken out, nothing is lost of a loss that is nearly zero.
     double others = 0;
     for (std::size_t c = 0; c < classes; ++c) others += c == label ? 0 : d1[c];
-    const double value = f[label] == largest ? std::log1p(others) : std::log(sum) + largest - f[label];
+    const double value = f[label] == largest_logit ? std::log1p(others) : std::log(sum) + largest_logit - f[label];
     for (std::size_t r = 0; r < classes; ++r) d1[r] /= sum;
     for (std::size_t r = 0; r < classes && !d2.empty(); ++r) {
       for (std::size_t c = 0; c < classes; ++c) d2[r * classes + c] = -d1[r] * d1[c];

@@ -1,7 +1,7 @@
 #include "data/archive.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "data/byte_source.hpp"
 #include "ignd/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "data/byte_source.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/file_format.hpp"
 #include "ignd/error.hpp"
 

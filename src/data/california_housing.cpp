@@ -1,6 +1,6 @@
 #include "data/california_housing.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/archive.hpp"
 #include "data/table.hpp"
 #include "ignd/error.hpp"

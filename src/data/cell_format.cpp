@@ -1,8 +1,8 @@
 #include "data/cell_format.hpp"
 
-#include "core/spec.hpp"
+#include "base/number.hpp"
+#include "base/spec.hpp"
 #include "data/csv.hpp"
-#include "data/number.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "data/checksum.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/archive.hpp"
 #include "ignd/error.hpp"
 

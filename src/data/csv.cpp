@@ -1,8 +1,8 @@
 #include "data/csv.hpp"
 
-#include "core/text.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "data/cell_format.hpp"
-#include "data/number.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "data/csv_examples.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/column_plan.hpp"
 #include "data/csv_head.hpp"
 #include "data/table.hpp"

@@ -1,6 +1,6 @@
 #include "data/csv_head.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "data/csv_part.hpp"
 
-#include "core/text.hpp"
-#include "data/number.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <limits>

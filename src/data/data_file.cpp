@@ -1,7 +1,7 @@
 #include "data/data_file.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "data/example_reader.hpp"
 #include "data/sample_kind.hpp"
 #include "data/text_window.hpp"

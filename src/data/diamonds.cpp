@@ -1,6 +1,6 @@
 #include "data/diamonds.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/table.hpp"
 #include "ignd/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "data/encoder.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "data/example_reader.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/svmlight.hpp"
 #include "data/table.hpp"
 #include "data/vw_text.hpp"

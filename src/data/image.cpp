@@ -1,6 +1,6 @@
 #include "data/image.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/jpeg_image.hpp"
 #include "data/png_image.hpp"
 #include "ignd/error.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "data/class_files.hpp"
 #include "data/image.hpp"
 

@@ -1,8 +1,8 @@
 #include "data/image_set.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/catalogue.hpp"
-#include "data/side_thread.hpp"
+#include "data/worker_thread.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class Decoder {
     const auto work = [&] {
       for (std::size_t i = next++; i < waiting_.size() && !stopped(); i = next++) decode(waiting_[i]);
     };
-    SideThread helper;
+    WorkerThread helper;
     helper.start(work);
     work();
     helper.finish();

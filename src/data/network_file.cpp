@@ -1,7 +1,7 @@
 #include "data/network_file.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

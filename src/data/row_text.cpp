@@ -1,6 +1,6 @@
 #include "data/row_text.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "data/digits.hpp"
-#include "data/number.hpp"
+#include "base/digits.hpp"
+#include "base/number.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "data/sample_kind.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/archive.hpp"
 #include "data/class_files.hpp"
 #include "data/jpeg_image.hpp"

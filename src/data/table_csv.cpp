@@ -1,12 +1,12 @@
 // Reads comma-separated values into a table: block by block, the halves of a block side by side.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/byte_source.hpp"
 #include "data/column_plan.hpp"
 #include "data/csv_head.hpp"
 #include "data/csv_part.hpp"
-#include "data/side_thread.hpp"
 #include "data/table.hpp"
 #include "data/text_window.hpp"
+#include "data/worker_thread.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ class CsvLoader {
   CsvPart first_;
   std::optional<CsvPart> second_;
   std::size_t second_used_ = 0;
-  std::optional<SideThread> side_;
+  std::optional<WorkerThread> side_;
 };
 
 [[noreturn]] void refuse_to_read_again(const TextWindow& text, const std::vector<std::string>& names) {

@@ -1,5 +1,5 @@
 // Reads files of sparse examples into a table, where they have few enough features for one.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/example_reader.hpp"
 #include "data/table.hpp"
 #include "data/text_window.hpp"

@@ -1,6 +1,6 @@
 #include "data/text_set.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "data/csv_texts.hpp"
 #include "data/sample_kind.hpp"
 #include "data/tokenizer.hpp"

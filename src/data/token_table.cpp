@@ -1,6 +1,6 @@
 #include "data/token_table.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "data/tokenizer.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
-#include "core/utf8.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "ignd/error.hpp"
 
 #include <fmt/format.h>

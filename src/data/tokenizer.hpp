@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/pair_merger.hpp"
+#include "data/bpe.hpp"
 #include "data/text_splitter.hpp"
 #include "data/token_table.hpp"
 
@@ -25,7 +25,7 @@ class Tokenizer {
     friend class Tokenizer;
     std::string repaired_;
     TextSplitter::Scratch splitter_;
-    PairMerger merger_;
+    BytePairMerger merger_;
   };
 
   // Appends the ids. Any bytes will do: what is not UTF-8 is repaired first (utf8.hpp), and the names of special tokens

@@ -85,7 +85,7 @@ struct Product {
 };
 
 template <class T>
-struct Table {
+struct Kernels {
   const char* name;
 
   // index[0] < index[1] < ... < limit
@@ -148,20 +148,20 @@ struct Table {
 
 // The table in use on this machine: chosen at the first call, and then no more than a pointer.
 template <class T>
-inline constinit std::atomic<const Table<T>*> chosen_table = nullptr;
+inline constinit std::atomic<const Kernels<T>*> chosen_table = nullptr;
 template <class T>
-const Table<T>& choose_table();
+const Kernels<T>& choose_table();
 template <class T>
-const Table<T>& table() {
-  const Table<T>* chosen = chosen_table<T>.load(std::memory_order_acquire);
+const Kernels<T>& table() {
+  const Kernels<T>* chosen = chosen_table<T>.load(std::memory_order_acquire);
   return chosen != nullptr ? *chosen : choose_table<T>();
 }
 
 template <class T>
-const Table<T>& scalar_table();
+const Kernels<T>& scalar_table();
 
 // Every table that this machine can run, the scalar one first. For tests: not while other threads use the kernels.
 template <class T>
-std::vector<const Table<T>*> all_tables();
+std::vector<const Kernels<T>*> all_tables();
 
 }  // namespace ignd::kernels

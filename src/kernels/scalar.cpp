@@ -258,7 +258,7 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
 }
 
 template <class T>
-constexpr Table<T> make_table() {
+constexpr Kernels<T> make_table() {
   return {"scalar",
           increasing_below,
           dot,
@@ -289,18 +289,18 @@ constexpr Table<T> make_table() {
           adam_idle};
 }
 
-constexpr Table<float> float_table = make_table<float>();
-constexpr Table<double> double_table = make_table<double>();
+constexpr Kernels<float> float_table = make_table<float>();
+constexpr Kernels<double> double_table = make_table<double>();
 
 }  // namespace
 
 template <>
-const Table<float>& scalar_table() {
+const Kernels<float>& scalar_table() {
   return float_table;
 }
 
 template <>
-const Table<double>& scalar_table() {
+const Kernels<double>& scalar_table() {
   return double_table;
 }
 

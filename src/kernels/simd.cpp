@@ -44,8 +44,8 @@ namespace ignd::kernels::HWY_NAMESPACE {
 
 #if IGND_NO_VECTORS
 
-const Table<float>* float_table() { return &scalar_table<float>(); }
-const Table<double>* double_table() { return &scalar_table<double>(); }
+const Kernels<float>* float_table() { return &scalar_table<float>(); }
+const Kernels<double>* double_table() { return &scalar_table<double>(); }
 
 #else
 
@@ -702,7 +702,7 @@ void adam_idle(const AdamIdle<T>& idle, Weights<T> at, std::size_t n) {
 }
 
 template <class T>
-constexpr Table<T> make_table(const char* name) {
+constexpr Kernels<T> make_table(const char* name) {
   return {
       name,
       increasing_below,
@@ -734,13 +734,13 @@ constexpr Table<T> make_table(const char* name) {
       adam_idle<T>};
 }
 
-const Table<float>* float_table() {
-  static const Table<float> made = make_table<float>(hwy::TargetName(HWY_TARGET));
+const Kernels<float>* float_table() {
+  static const Kernels<float> made = make_table<float>(hwy::TargetName(HWY_TARGET));
   return &made;
 }
 
-const Table<double>* double_table() {
-  static const Table<double> made = make_table<double>(hwy::TargetName(HWY_TARGET));
+const Kernels<double>* double_table() {
+  static const Kernels<double> made = make_table<double>(hwy::TargetName(HWY_TARGET));
   return &made;
 }
 
@@ -757,7 +757,7 @@ HWY_EXPORT(double_table);
 namespace {
 
 template <class T>
-const Table<T>* best() {
+const Kernels<T>* best() {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   if constexpr (std::is_same_v<T, float>) {
     return HWY_DYNAMIC_DISPATCH(float_table)();
@@ -769,21 +769,21 @@ const Table<T>* best() {
 }  // namespace
 
 template <class T>
-const Table<T>& choose_table() {
-  static const Table<T>& chosen = *best<T>();
+const Kernels<T>& choose_table() {
+  static const Kernels<T>& chosen = *best<T>();
   chosen_table<T>.store(&chosen, std::memory_order_release);
   return chosen;
 }
 
 template <class T>
-std::vector<const Table<T>*> all_tables() {
+std::vector<const Kernels<T>*> all_tables() {
   // Chosen before the targets are played with.
   table<float>();
   table<double>();
-  std::vector<const Table<T>*> tables{&scalar_table<T>()};
+  std::vector<const Kernels<T>*> tables{&scalar_table<T>()};
   for (auto left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    const Table<T>* of_target = best<T>();
+    const Kernels<T>* of_target = best<T>();
     if (of_target != tables.front()) tables.push_back(of_target);  // without vectors it is the scalar one again
   }
   hwy::SetSupportedTargetsForTest(0);
@@ -791,10 +791,10 @@ std::vector<const Table<T>*> all_tables() {
   return tables;
 }
 
-template const Table<float>& choose_table();
-template const Table<double>& choose_table();
-template std::vector<const Table<float>*> all_tables();
-template std::vector<const Table<double>*> all_tables();
+template const Kernels<float>& choose_table();
+template const Kernels<double>& choose_table();
+template std::vector<const Kernels<float>*> all_tables();
+template std::vector<const Kernels<double>*> all_tables();
 
 }  // namespace ignd::kernels
 #endif

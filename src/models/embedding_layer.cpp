@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "kernels/kernels.hpp"
 #include "models/sequence_layers.hpp"
 
@@ -21,7 +21,7 @@ class EmbeddingLayer final : public Layer<T> {
   Shape output() const override { return Shape::sequence(steps_, options_.width); }
   std::size_t weights() const override { return vocabulary_ * options_.width; }
 
-  void fill_initial(std::span<T> w, Stream& stream) const override {
+  void fill_initial(std::span<T> w, RandomStream& stream) const override {
     for (T& weight : w) weight = static_cast<T>(options_.deviation * stream.normal());
   }
 
@@ -38,13 +38,13 @@ class EmbeddingLayer final : public Layer<T> {
   }
 
   void add_blocks(std::size_t offset, Pass<T>& /*pass*/, Sensitivity<T>& j) const override {
-    j.push_back(Rows<T>{.offset = offset, .width = options_.width, .index = {}, .rows = {}});
+    j.push_back(SparseRows<T>{.offset = offset, .width = options_.width, .index = {}, .rows = {}});
   }
 
   void forward(std::span<const T> w, Pass<T>& any, const RowAnnouncer& about_to_read) const override {
     auto& pass = static_cast<EmbeddingPass&>(any);
     sort_tokens(pass);
-    auto& block = std::get<Rows<T>>(pass.blocks[0]);
+    auto& block = std::get<SparseRows<T>>(pass.blocks[0]);
     block.index = pass.index;
     about_to_read(0, pass.index);
     pass.out_steps = pass.tokens.size();
@@ -66,7 +66,7 @@ class EmbeddingLayer final : public Layer<T> {
       before = entry >> 32;
       kernel.add(row, pass.out_delta + (entry & UINT32_MAX) * options_.width, options_.width, T{1});
     }
-    std::get<Rows<T>>(pass.blocks[0]).rows = pass.rows;
+    std::get<SparseRows<T>>(pass.blocks[0]).rows = pass.rows;
   }
 
  private:

@@ -52,7 +52,7 @@ template <class T>
 void HashedLinear<T>::prepare(Trace<T>& trace) const {
   trace.scratch.clear();
   trace.index.clear();
-  trace.j = {Rows<T>{0, 1, {}, {}, true}};
+  trace.j = {SparseRows<T>{0, 1, {}, {}, true}};
 }
 
 // Writes the rows that x reads to the trace, each once and in order, and their values. The bias is the row behind all
@@ -105,7 +105,7 @@ double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
     index = trace.index;
     values = trace.scratch;
   }
-  auto& rows = std::get<Rows<T>>(trace.j[0]);
+  auto& rows = std::get<SparseRows<T>>(trace.j[0]);
   rows.index = index;
   rows.rows = values;
   trace.about_to_read(0, index);

@@ -1,6 +1,6 @@
 #include "models/image_group.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/initial_weights.hpp"
 
@@ -122,7 +122,7 @@ std::size_t ImageGroup<T>::weights() const {
 }
 
 template <class T>
-void ImageGroup<T>::fill_initial(std::span<T> w, Stream& stream) const {
+void ImageGroup<T>::fill_initial(std::span<T> w, RandomStream& stream) const {
   std::fill(w.begin(), w.end(), T{0});
   for (const ImageStage& stage : stages_) {
     if (stage.kernels == 0) continue;

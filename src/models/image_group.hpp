@@ -35,7 +35,7 @@ class ImageGroup : public Layer<T> {
   std::string text() const final;
   Shape output() const final { return stages_.back().out; }
   std::size_t weights() const final;
-  void fill_initial(std::span<T> w, Stream& stream) const final;
+  void fill_initial(std::span<T> w, RandomStream& stream) const final;
   void add_blocks(std::size_t offset, Pass<T>& pass, Sensitivity<T>& j) const final;
 
  protected:

@@ -23,13 +23,14 @@ double variance(InitialWeights kind, double inputs, double outputs) {
 }  // namespace
 
 template <class T>
-void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, Stream& stream, std::span<T> weights) {
+void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, RandomStream& stream,
+                  std::span<T> weights) {
   const double wanted = variance(kind, static_cast<double>(inputs), static_cast<double>(outputs));
   const double deviation = std::sqrt(wanted) / truncated_deviation;
   for (T& w : weights) w = static_cast<T>(deviation * stream.truncated_normal());
 }
 
-template void fill_initial(InitialWeights, std::size_t, std::size_t, Stream&, std::span<float>);
-template void fill_initial(InitialWeights, std::size_t, std::size_t, Stream&, std::span<double>);
+template void fill_initial(InitialWeights, std::size_t, std::size_t, RandomStream&, std::span<float>);
+template void fill_initial(InitialWeights, std::size_t, std::size_t, RandomStream&, std::span<double>);
 
 }  // namespace ignd

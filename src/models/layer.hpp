@@ -48,7 +48,7 @@ class Layer {
   virtual Shape output() const = 0;
 
   virtual std::size_t weights() const { return 0; }
-  virtual void fill_initial(std::span<T> /*w*/, Stream& /*stream*/) const {}
+  virtual void fill_initial(std::span<T> /*w*/, RandomStream& /*stream*/) const {}
 
   // Offsets are from the layer's first weight.
   virtual std::vector<RowTable> row_tables() const { return {}; }

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
 #include "models/lstm_batch_pass.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 // A rotation, each equally likely, column by column: a normal matrix whose columns are made orthogonal to those before
 // them, twice since once leaves some of what rounding adds. Plain sums, which are the same on every processor.
-std::vector<double> random_rotation(std::size_t size, Stream& stream) {
+std::vector<double> random_rotation(std::size_t size, RandomStream& stream) {
   std::vector<double> columns(size * size);
   for (std::size_t r = 0; r < size; ++r) {
     for (std::size_t c = 0; c < size; ++c) columns[c * size + r] = stream.normal();
@@ -60,7 +60,7 @@ class LstmLayer final : public Layer<T> {
   Shape output() const override { return Shape::sequence(steps_, units_); }
   std::size_t weights() const override { return rows_ * columns_; }
 
-  void fill_initial(std::span<T> w, Stream& stream) const override {
+  void fill_initial(std::span<T> w, RandomStream& stream) const override {
     ignd::fill_initial(InitialWeights::lecun, inputs_, columns_, stream, w.first(inputs_ * columns_));
     const auto recurrent = w.subspan(inputs_ * columns_, units_ * columns_);
     if (options_.orthogonal) {

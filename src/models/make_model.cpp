@@ -1,4 +1,4 @@
-#include "core/spec.hpp"
+#include "base/spec.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/mlp.hpp"
 #include "ignd/network.hpp"

@@ -36,17 +36,17 @@ std::size_t count_weights(const std::vector<std::size_t>& widths, std::size_t la
 template <class T>
 Mlp<T>::Mlp(std::vector<std::size_t> widths, MlpOptions options)
     : Model<T>(count_weights(widths, options.outputs)), widths_(std::move(widths)), activation_(options.activation) {
-  Stream stream(options.seed, "initial weights");
+  RandomStream stream(options.seed, "initial weights");
   std::size_t weights = 0;
   for (std::size_t l = 0; l < widths_.size(); ++l) {
     const std::size_t inputs = widths_[l];
     const std::size_t outputs = l + 1 < widths_.size() ? widths_[l + 1] : options.outputs;
     // From a whole cache line on, so that no vector of them lies in two.
-    const std::size_t deltas = scratch_size_ + whole_lines((inputs + 1) * sizeof(T)) / sizeof(T);
+    const std::size_t deltas = scratch_size_ + round_up_to_cache_line((inputs + 1) * sizeof(T)) / sizeof(T);
     layers_.push_back({inputs + 1, outputs, weights, scratch_size_, deltas, index_size_});
     fill_initial(options.initial, inputs, outputs, stream, this->parameters().subspan(weights, inputs * outputs));
     weights += (inputs + 1) * outputs;
-    scratch_size_ = deltas + whole_lines(outputs * sizeof(T)) / sizeof(T);
+    scratch_size_ = deltas + round_up_to_cache_line(outputs * sizeof(T)) / sizeof(T);
     index_size_ += inputs + 1;
   }
 }

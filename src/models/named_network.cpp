@@ -1,6 +1,6 @@
 #include "models/named_network.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

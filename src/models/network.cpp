@@ -1,6 +1,6 @@
 #include "ignd/network.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "models/network_batch.hpp"
 #include "models/network_text.hpp"
@@ -58,7 +58,7 @@ Network<T>::Network(std::string_view text, std::uint64_t seed) : Network(std::ma
 template <class T>
 Network<T>::Network(std::shared_ptr<const Plan> plan, std::uint64_t seed)
     : Model<T>(plan->weights), plan_(std::move(plan)) {
-  Stream stream(seed, "initial weights");
+  RandomStream stream(seed, "initial weights");
   for (const auto& place : plan_->places) {
     place.layer->fill_initial(this->parameters().subspan(place.weights, place.layer->weights()), stream);
   }

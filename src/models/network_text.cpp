@@ -1,6 +1,6 @@
 #include "models/network_text.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "models/image_layers.hpp"
 #include "models/sequence_layers.hpp"

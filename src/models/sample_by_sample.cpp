@@ -18,8 +18,8 @@ SampleBySample<T>::SampleBySample(const Layer<T>& layer, const BatchPlace<T>& pl
     if (const auto* dense = std::get_if<Dense<T>>(&block)) {
       place.blocks.push_back(DenseBatch<T>{dense->offset, std::vector<std::span<const T>>(place.rows)});
     } else {
-      const auto& rows = std::get<Rows<T>>(block);
-      place.blocks.push_back(RowsBatch<T>{rows.offset, rows.width, std::vector<Rows<T>>(place.rows)});
+      const auto& rows = std::get<SparseRows<T>>(block);
+      place.blocks.push_back(RowsBatch<T>{rows.offset, rows.width, std::vector<SparseRows<T>>(place.rows)});
     }
     kept_.emplace_back(place.rows);
   }
@@ -60,8 +60,8 @@ void SampleBySample<T>::backward(std::span<const T> w, std::size_t samples, std:
       if (const auto* dense = std::get_if<Dense<T>>(&pass.blocks[b])) {
         std::get<DenseBatch<T>>(all).rows[k] = keep(dense->j, b, k, copy);
       } else {
-        Rows<T>& rows = std::get<RowsBatch<T>>(all).rows[k];
-        rows = std::get<Rows<T>>(pass.blocks[b]);
+        SparseRows<T>& rows = std::get<RowsBatch<T>>(all).rows[k];
+        rows = std::get<SparseRows<T>>(pass.blocks[b]);
         rows.rows = keep(rows.rows, b, k, copy);
       }
     }

@@ -23,7 +23,7 @@ class DenseLayer final : public Layer<T> {
   Shape output() const override { return Shape::values(units_); }
   std::size_t weights() const override { return (inputs_ + 1) * units_; }
 
-  void fill_initial(std::span<T> w, Stream& stream) const override {
+  void fill_initial(std::span<T> w, RandomStream& stream) const override {
     ignd::fill_initial(InitialWeights::lecun, inputs_, units_, stream, w.first(inputs_ * units_));
   }
 

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "report/figure_parts.hpp"
 #include "report/titles.hpp"
 

@@ -1,6 +1,6 @@
 #include "report/escape.hpp"
 
-#include "core/utf8.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>

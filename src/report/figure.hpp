@@ -1,7 +1,7 @@
 #pragma once
 
+#include "lab/experiment_results.hpp"
 #include "report/statistics.hpp"
-#include "sweep/experiment_results.hpp"
 
 #include <optional>
 #include <string>

@@ -66,7 +66,7 @@ std::size_t LineStyles::of(const std::string& name) {
   return index;
 }
 
-std::string validation_label(const MetricInfo& metric) {
+std::string validation_label(const ScoreInfo& metric) {
   return std::string(of_validation) + without_part(metric.label);
 }
 

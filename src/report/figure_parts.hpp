@@ -34,7 +34,7 @@ class LineStyles {
 };
 
 // "validation accuracy" of "test accuracy" or "accuracy".
-std::string validation_label(const MetricInfo& metric);
+std::string validation_label(const ScoreInfo& metric);
 
 // Everything but name, heading, x axis and panels.
 Figure figure_of(const ExperimentResults& experiment);

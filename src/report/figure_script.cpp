@@ -1,6 +1,6 @@
 #include "report/figure_script.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "report/escape.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "report/gnuplot.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "report/number_text.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cmath>

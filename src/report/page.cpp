@@ -1,12 +1,12 @@
 #include "report/page.hpp"
 
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
 #include "report/titles.hpp"
-#include "sweep/duration.hpp"
 
 #include <algorithm>
 

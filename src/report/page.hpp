@@ -1,8 +1,8 @@
 #pragma once
 
+#include "lab/experiment_results.hpp"
 #include "report/figure.hpp"
 #include "report/paper_table.hpp"
-#include "sweep/experiment_results.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "lab/experiment_results.hpp"
 #include "report/result_table.hpp"
-#include "sweep/experiment_results.hpp"
 
 #include <string>
 #include <vector>

@@ -55,7 +55,7 @@ Range rates_of(const PanelResults& panel) {
   return rates;
 }
 
-FigurePanel make_panel(const PanelResults& results, const MetricInfo& metric, LineStyles& styles) {
+FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, LineStyles& styles) {
   FigurePanel panel;
   panel.title = title_of(results);
   const Range rates = rates_of(results);

@@ -1,6 +1,6 @@
 #include "report/recommendation.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "report/number_text.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::optional<double> chosen_mean(const MethodResults& method) {
 }
 
 // By what rates are chosen by: the best of several scores that are reported would look better than it is.
-std::vector<const MethodResults*> best_first(const PanelResults& panel, const MetricInfo& metric) {
+std::vector<const MethodResults*> best_first(const PanelResults& panel, const ScoreInfo& metric) {
   std::vector<std::pair<double, const MethodResults*>> found;
   for (const MethodResults& method : panel.methods) {
     const auto mean = chosen_mean(method);
@@ -52,13 +52,13 @@ std::string size_text(const PairedDifference& difference) {
   return with_spread(mean ? std::optional(std::abs(*mean)) : std::nullopt, difference.standard_error);
 }
 
-bool is_ahead(const PairedDifference& difference, const MetricInfo& metric) {
+bool is_ahead(const PairedDifference& difference, const ScoreInfo& metric) {
   const double mean = difference.differences.mean.value_or(0);
   return metric.higher_is_better ? mean > 0 : mean < 0;
 }
 
 // What is to be said where a method that takes no search is not clearly worse.
-std::string baseline_clause(const MethodResults& best, const MethodResults& baseline, const MetricInfo& metric) {
+std::string baseline_clause(const MethodResults& best, const MethodResults& baseline, const ScoreInfo& metric) {
   const PairedDifference difference = compare(best, baseline, metric);
   if (!difference.differences.mean) return "";
   const bool ahead = is_ahead(difference, metric);
@@ -73,7 +73,7 @@ std::string baseline_clause(const MethodResults& best, const MethodResults& base
 }
 
 // What the test rows say of the method that is best on the validation rows.
-std::string against_others(const std::vector<const MethodResults*>& methods, const MetricInfo& metric) {
+std::string against_others(const std::vector<const MethodResults*>& methods, const ScoreInfo& metric) {
   const MethodResults& best = *methods.front();
   std::vector<std::string> better, not_apart;
   for (const MethodResults* other : std::span(methods).subspan(1)) {
@@ -111,7 +111,7 @@ bool told_apart(const PairedDifference& difference) {
   return std::abs(*mean) > t_quantile(n - 1) * *difference.standard_error;
 }
 
-Recommendation recommend(const PanelResults& panel, const MetricInfo& metric) {
+Recommendation recommend(const PanelResults& panel, const ScoreInfo& metric) {
   const auto methods = best_first(panel, metric);
   if (methods.empty()) return {nullptr, "no optimizer finished at any rate; smaller rates may"};
   const MethodResults& best = *methods.front();

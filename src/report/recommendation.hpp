@@ -13,7 +13,7 @@ struct Recommendation {
 
 // Of the methods whose rate was searched for, the best by what rates were chosen by; the scores say how sure that is.
 // Those with a given rate are what it takes to be of use at all.
-Recommendation recommend(const PanelResults& panel, const MetricInfo& metric);
+Recommendation recommend(const PanelResults& panel, const ScoreInfo& metric);
 
 // Whether a mean difference is no chance, at the level of 5 %: Student's t-test on the pairs.
 bool told_apart(const PairedDifference& difference);

@@ -1,7 +1,7 @@
 #include "report/report.hpp"
 
-#include "core/atomic_file.hpp"
-#include "core/text.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "report/escape.hpp"
 #include "report/figure_script.hpp"

@@ -1,6 +1,6 @@
 #include "report/result_table.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "report/escape.hpp"
 #include "report/number_text.hpp"
 #include "report/statistics.hpp"

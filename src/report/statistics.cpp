@@ -97,7 +97,7 @@ ScoreSummary summarize(const MethodResults& method) {
 
 bool takes_rate(const MethodResults& method) { return !method.search.empty() || method.rate != 0; }
 
-PairedDifference compare(const MethodResults& better, const MethodResults& worse, const MetricInfo& metric) {
+PairedDifference compare(const MethodResults& better, const MethodResults& worse, const ScoreInfo& metric) {
   PairedDifference result;
   result.logarithms = metric.log_scale;
   const auto others = scores_by_seed(worse);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sweep/experiment_results.hpp"
+#include "lab/experiment_results.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +46,7 @@ struct PairedDifference {
   bool complete() const { return differences.n == pairs; }
 };
 
-PairedDifference compare(const MethodResults& better, const MethodResults& worse, const MetricInfo& metric);
+PairedDifference compare(const MethodResults& better, const MethodResults& worse, const ScoreInfo& metric);
 
 struct ComparedPair {
   Comparison names;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sweep/experiment_results.hpp"
+#include "lab/experiment_results.hpp"
 
 #include <string>
 

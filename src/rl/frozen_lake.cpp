@@ -1,6 +1,6 @@
 #include "rl/frozen_lake.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

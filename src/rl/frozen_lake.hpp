@@ -72,7 +72,7 @@ struct Outcome {
 // Episodes on a lake, which must outlive them.
 class LakeWalk {
  public:
-  LakeWalk(const FrozenLake& lake, Stream stream) : lake_(lake), stream_(stream) {}
+  LakeWalk(const FrozenLake& lake, RandomStream stream) : lake_(lake), stream_(stream) {}
 
   // Begins an episode and returns the start.
   std::uint32_t reset();
@@ -82,7 +82,7 @@ class LakeWalk {
 
  private:
   const FrozenLake& lake_;
-  Stream stream_;
+  RandomStream stream_;
   std::uint32_t state_ = 0;
   std::uint64_t steps_ = 0;
   bool over_ = true;

@@ -1,6 +1,6 @@
 #include "rl/linear_system.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 
 #include <cmath>

@@ -90,7 +90,7 @@ std::vector<double> equal_scales(const FrozenLake& lake) {
 
 std::vector<double> random_scales(const FrozenLake& lake, std::uint64_t draw) {
   constexpr std::uint64_t largest = 10'000;
-  Stream stream(draw, "scales");
+  RandomStream stream(draw, "scales");
   std::vector<double> scales(feature_count(lake));
   for (double& scale : scales) {
     const std::uint64_t drawn = stream.below(2 * largest);
@@ -105,7 +105,7 @@ QLearning::QLearning(const FrozenLake& lake, std::vector<double> scales, const Q
     : options_(options),
       values_(checked_scales(std::move(scales), feature_count(lake)), options.initial_value, options.optimizer,
               options.rate),
-      walk_(lake, Stream(seed, "environment")),
+      walk_(lake, RandomStream(seed, "environment")),
       agent_(seed, "agent") {}
 
 double QLearning::epsilon() const {

@@ -82,7 +82,7 @@ class QLearning {
   QLearningOptions options_;
   ActionValues values_;
   LakeWalk walk_;
-  Stream agent_;
+  RandomStream agent_;
   std::uint64_t episodes_ = 0;
   bool diverged_ = false;
 };

@@ -1,6 +1,6 @@
 #include "rl/transitions.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "kernels/kernels.hpp"
 

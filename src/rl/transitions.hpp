@@ -13,7 +13,7 @@
 
 namespace ignd {
 
-// Standard normal numbers, made in pairs and ahead of time: half the work of Stream::normal.
+// Standard normal numbers, made in pairs and ahead of time: half the work of RandomStream::normal.
 class Normals {
  public:
   Normals(std::uint64_t seed, std::string_view name) : stream_(seed, name) {}
@@ -26,7 +26,7 @@ class Normals {
  private:
   void refill();
 
-  Stream stream_;
+  RandomStream stream_;
   std::array<double, 64> ready_{};
   std::size_t used_ = 64;
 };
@@ -78,7 +78,7 @@ class Transitions {
   AlignedVector<double> policy_;    // by state: what it adds to the actions
   std::vector<double> reward_;      // the weights with which the features give the reward
   std::vector<std::uint32_t> every_signal_;
-  Stream scales_;
+  RandomStream scales_;
   Normals draws_, noise_;
 
   AlignedVector<double> here_, there_;  // states, then actions

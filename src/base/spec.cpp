@@ -1,0 +1,114 @@
+#include "base/spec.hpp"
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+Spec::Spec(std::string_view kind, std::string_view text) : kind_(kind), text_(trim(text)) {
+  const std::string_view all = text_;
+  const auto colon = all.find(':');
+  name_ = trim(all.substr(0, colon));
+  if (colon == std::string_view::npos) return;
+  std::string_view rest = all.substr(colon + 1);
+  while (true) {
+    const auto comma = rest.find(',');
+    const std::string_view option = trim(rest.substr(0, comma));
+    const auto equals = option.find('=');
+    if (equals == std::string_view::npos) {
+      add_fault(fmt::format("{} is not of the form key=value", in_quotes(option)));
+    } else {
+      options_.push_back({std::string(trim(option.substr(0, equals))), std::string(trim(option.substr(equals + 1)))});
+    }
+    if (comma == std::string_view::npos) return;
+    rest = rest.substr(comma + 1);
+  }
+}
+
+const std::string* Spec::take(std::string_view key) {
+  known_keys_.emplace_back(key);
+  const std::string* found = nullptr;
+  bool twice = false;
+  for (auto& option : options_) {
+    if (option.key != key) continue;
+    twice = found != nullptr;
+    option.taken = true;
+    found = &option.value;
+  }
+  if (twice) add_fault(fmt::format("'{}' is given twice", key));
+  return found;
+}
+
+template <class Number, class Parse>
+Number Spec::in_range(std::string_view key, const std::string& text, Number otherwise, Number low, Number high,
+                      Parse parse) {
+  try {
+    const Number value = parse(text, key);
+    if (value >= low && value <= high) return value;
+    add_fault(fmt::format("{} is {}, but must be between {} and {}", key, value, low, high));
+  } catch (const InvalidArgument& fault) {
+    add_fault(fault.what());
+  }
+  return otherwise;
+}
+
+double Spec::number(std::string_view key, double otherwise, double low, double high) {
+  const std::string* text = take(key);
+  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_number);
+}
+
+std::uint64_t Spec::count(std::string_view key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high) {
+  const std::string* text = take(key);
+  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_count);
+}
+
+std::string Spec::word(std::string_view key, std::string_view otherwise) {
+  const std::string* text = take(key);
+  return text == nullptr ? std::string(otherwise) : *text;
+}
+
+std::optional<double> Spec::number_or_auto(std::string_view key, double low, double high) {
+  const std::string* text = take(key);
+  if (text == nullptr || *text == "auto") return std::nullopt;
+  return in_range(key, *text, low, low, high, parse_number);
+}
+
+std::string tidy_spec(std::string_view text) {
+  std::string tidy;
+  std::string_view rest = trim(text);
+  bool in_options = false;
+  while (!rest.empty()) {
+    const auto end = rest.find_first_of(in_options ? ",=" : ":");
+    tidy += trim(rest.substr(0, end));
+    if (end == std::string_view::npos) break;
+    tidy += rest[end];
+    in_options = true;
+    rest = rest.substr(end + 1);
+  }
+  return tidy;
+}
+
+void Spec::finish() const {
+  std::vector<std::string> faults = faults_;
+  for (const auto& option : options_) {
+    if (option.taken) continue;
+    faults.push_back(fmt::format("it has no option {}{}", in_quotes(option.key), suggestion(option.key, known_keys_)));
+  }
+  if (!faults.empty()) throw InvalidArgument(fmt::format("{} {}: {}", kind_, in_quotes(text_), list_faults(faults)));
+}
+
+void Spec::refuse_name(std::span<const std::string> known) const {
+  const std::string offer = suggestion(name_, known);
+  throw InvalidArgument(fmt::format("there is no {} {}{} Known: {}.", kind_, in_quotes(name_),
+                                    offer.empty() ? "." : offer, join(known, ", ")));
+}
+
+}  // namespace ignd

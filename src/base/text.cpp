@@ -1,0 +1,101 @@
+#include "base/text.hpp"
+
+#include "base/utf8.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (const char letter : a) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      const std::size_t replaced = diagonal + (letter == b[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({replaced, row[k] + 1, row[k + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// Controls, ends of lines, and what turns the direction of the writing round.
+bool prints(std::string_view character) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
+  if (character.size() == 1) return byte(0) >= 0x20 && byte(0) != 0x7f;
+  if (character.size() == 2) return byte(0) != 0xc2 || byte(1) >= 0xa0;
+  const bool turns = byte(0) == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                                         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+  return !turns;
+}
+
+template <class Number>
+Number parse_whole(std::string_view text, std::string_view what, std::string_view kind) {
+  Number value{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc{} || end != text.data() + text.size() || std::isnan(static_cast<double>(value))) {
+    throw InvalidArgument(fmt::format("{} is {}, which is not a {}", what, in_quotes(text), kind));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string format_number(double value) { return fmt::format("{}", value); }
+
+double parse_number(std::string_view text, std::string_view what) { return parse_whole<double>(text, what, "number"); }
+
+std::uint64_t parse_count(std::string_view text, std::string_view what) {
+  return parse_whole<std::uint64_t>(text, what, "whole number");
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
+  while (!text.empty()) {
+    const Utf8Character found = character_at(text);
+    const bool stands = found.whole && prints(text.substr(0, found.size));
+    const std::size_t taken = stands ? found.size : 1;
+    if (limit < taken) return out + "...";
+    limit -= taken;
+    out += stands ? std::string(text.substr(0, taken)) : fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
+
+std::string quoted_path(const std::filesystem::path& path) {
+  return "'" + printable(path.string(), path.native().size()) + "'";
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string> known) {
+  constexpr std::size_t longest = 40;  // no name is as long
+  if (word.size() > longest || known.empty()) return "";
+  const auto& nearest = *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+  const std::size_t near = std::max<std::size_t>(2, nearest.size() / 2);
+  return edit_distance(word, nearest) <= near ? fmt::format(", did you mean '{}'?", nearest) : "";
+}
+
+std::string join(std::span<const std::string> words, std::string_view separator) {
+  return fmt::format("{}", fmt::join(words, separator));
+}
+
+std::string list_faults(std::span<const std::string> faults) {
+  constexpr std::size_t most = 10;
+  if (faults.size() <= most) return join(faults, "; ");
+  return fmt::format("{}; and {} more", join(faults.first(most), "; "), faults.size() - most);
+}
+
+}  // namespace ignd

@@ -1,0 +1,282 @@
+#include "lab/download.hpp"
+
+#include "base/text.hpp"
+#include "ignd/error.hpp"
+#include "ignd/version.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ignd {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string message_of(int error) { return std::generic_category().message(error); }
+
+// The file that a download is written to. Locked as long as it is open.
+class PartFile {
+ public:
+  explicit PartFile(const fs::path& target) : target_(target), path_(target) {
+    path_ += ".part";
+    std::error_code fault;
+    fs::create_directories(path_.parent_path(), fault);
+    do {
+      close();
+      fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+      if (fd_ < 0) fail("create", errno);
+      if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+        const int error = std::exchange(errno, 0);
+        close();
+        if (error != EWOULDBLOCK) fail("lock", error);
+        throw FileError(fmt::format("another process is downloading {}; wait for it to end", quoted_path(target)));
+      }
+      // Whoever had the lock before may have renamed or removed the file meanwhile.
+    } while (!is_still_there());
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) fail("read", errno);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  ~PartFile() {
+    if (size_ == 0) remove();
+    close();
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  PartFile(PartFile&&) = delete;
+  PartFile& operator=(PartFile&&) = delete;
+
+  const fs::path& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+
+  // Returns the error, or 0.
+  int append(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return errno;
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+      size_ += static_cast<std::uint64_t>(written);
+    }
+    return 0;
+  }
+
+  void empty() {
+    if (::ftruncate(fd_, 0) != 0) fail("empty", errno);
+    size_ = 0;
+  }
+
+  void remove() {
+    if (is_still_there()) ::unlink(path_.c_str());
+  }
+
+  // Becomes the target.
+  void finish() {
+    // Before the rename: otherwise a crash could leave the new name with half of the content.
+    if (::fsync(fd_) != 0) fail("sync", errno);
+    if (::rename(path_.c_str(), target_.c_str()) == 0) return;
+    const int error = errno;
+    throw FileError(fmt::format("cannot rename {} to {}: {}; make way, and the same command goes on from here",
+                                quoted_path(path_), quoted_path(target_), message_of(error)));
+  }
+
+ private:
+  bool is_still_there() const {
+    struct stat ours {};
+    struct stat there {};
+    return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+  }
+
+  void close() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+  [[noreturn]] void fail(std::string_view what, int error) const {
+    throw FileError(fmt::format("cannot {} {}: {}", what, quoted_path(path_), message_of(error)));
+  }
+
+  fs::path target_, path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+struct FreeCurl {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+
+// One request, and what came of it.
+class Transfer {
+ public:
+  Transfer(const std::string& url, PartFile& part, const DownloadOptions& options)
+      : url_(url), part_(part), options_(options) {
+    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+    handle_.reset(ready == CURLE_OK ? curl_easy_init() : nullptr);
+    if (!handle_) throw std::bad_alloc();
+    constexpr long most_redirects = 10;
+    set(CURLOPT_URL, url.c_str());
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    // What was asked for over a connection that nobody can change does not come over one that anybody can.
+    set(CURLOPT_REDIR_PROTOCOLS_STR, is_https() ? "https" : "http,https");
+    if (!options.authorities.empty()) set(CURLOPT_CAINFO, options.authorities.c_str());
+    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_MAXREDIRS, most_redirects);
+    set(CURLOPT_FAILONERROR, 1L);
+    set(CURLOPT_USERAGENT, (std::string("ignd/") + version()).c_str());
+    set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.connect_timeout.count()));
+    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
+    set(CURLOPT_ERRORBUFFER, static_cast<char*>(details_));
+    set(CURLOPT_WRITEFUNCTION, &Transfer::receive);
+    set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(part.size()));
+  }
+
+  // False: the server cannot go on in the middle of the file.
+  bool run() {
+    const bool resumed = part_.size() > 0;
+    const CURLcode code = curl_easy_perform(handle_.get());
+    // There is nothing behind the part: it may be the whole file.
+    constexpr long beyond_the_end = 416;
+    if (code == CURLE_OK || (resumed && status() == beyond_the_end)) return true;
+    if (code == CURLE_RANGE_ERROR) return false;
+    if (too_much_) part_.remove();
+    fail(code);
+  }
+
+ private:
+  template <class Value>
+  void set(CURLoption option, Value value) {
+    // A library built without https, for one, would say so here.
+    if (const CURLcode code = curl_easy_setopt(handle_.get(), option, value); code != CURLE_OK) fail(code);
+  }
+
+  static std::size_t receive(char* bytes, std::size_t one, std::size_t count, void* transfer) {
+    return static_cast<Transfer*>(transfer)->take({bytes, one * count}) ? one * count : 0;
+  }
+
+  bool is_https() const {
+    constexpr std::string_view start = "https:";
+    return url_.size() >= start.size() && curl_strnequal(url_.c_str(), start.data(), start.size()) != 0;
+  }
+
+  // False stops the transfer.
+  bool take(std::string_view bytes) {
+    constexpr long whole = 200, part = 206;
+    if (const long answer = status(); answer != whole && answer != part) return false;
+    too_much_ = part_.size() + bytes.size() > options_.most;
+    if (too_much_) return false;
+    write_error_ = part_.append(bytes);
+    if (write_error_ != 0) return false;
+    if (options_.on_progress) options_.on_progress(part_.size());
+    return true;
+  }
+
+  long status() const {
+    long answer = 0;
+    curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &answer);
+    return answer;
+  }
+
+  // What went wrong, and what to do about it.
+  std::string reason(CURLcode code) const {
+    switch (code) {
+      case CURLE_COULDNT_RESOLVE_HOST:
+      case CURLE_COULDNT_RESOLVE_PROXY:
+        return "the name of the server is not known here (is there a network?)";
+      case CURLE_COULDNT_CONNECT:
+        return "nobody answers there (is there a network?)";
+      case CURLE_OPERATION_TIMEDOUT:
+        return "nothing comes any more; the same command goes on from here";
+      case CURLE_HTTP_RETURNED_ERROR:
+        return fmt::format("the server answers with HTTP status {}", status());
+      case CURLE_PARTIAL_FILE:
+      case CURLE_RECV_ERROR:
+      case CURLE_GOT_NOTHING:
+        return "the connection broke off; the same command goes on from here";
+      case CURLE_TOO_MANY_REDIRECTS:
+        return "the server sends us on and on";
+      case CURLE_UNSUPPORTED_PROTOCOL:
+      case CURLE_URL_MALFORMAT:
+        if (status() / 100 == 3) {
+          return fmt::format("the server sends us on to an address that does not start with {}",
+                             is_https() ? "https://" : "http:// or https://");
+        }
+        return "this is no address that starts with http:// or https://";
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_CACERT_BADFILE:
+      case CURLE_SSL_CONNECT_ERROR:
+        return fmt::format(
+            "who answers cannot prove to be that server: {} (is ca-certificates installed, and the clock right?)",
+            details(code));
+      case CURLE_WRITE_ERROR:
+        return stopped();
+      default:
+        return details(code);
+    }
+  }
+
+  std::string stopped() const {
+    if (too_much_) return fmt::format("the server sends more than {} bytes", options_.most);
+    if (write_error_ != 0) {
+      return fmt::format("cannot write {}: {}; make room, and the same command goes on from here",
+                         quoted_path(part_.path()), message_of(write_error_));
+    }
+    return fmt::format("the server answers with HTTP status {}", status());
+  }
+
+  std::string details(CURLcode code) const {
+    return printable(details_[0] != '\0' ? details_ : curl_easy_strerror(code), 200);
+  }
+
+  [[noreturn]] void fail(CURLcode code) const {
+    throw FileError(fmt::format("cannot download {}: {}", printable(url_, 300), reason(code)));
+  }
+
+  const std::string& url_;
+  PartFile& part_;
+  const DownloadOptions& options_;
+  std::unique_ptr<CURL, FreeCurl> handle_;
+  char details_[CURL_ERROR_SIZE] = {};
+  int write_error_ = 0;
+  bool too_much_ = false;
+};
+
+}  // namespace
+
+void download(const std::string& url, const fs::path& target, const std::function<void(const fs::path&)>& check,
+              const DownloadOptions& options) {
+  PartFile part(target);
+  for (;;) {
+    const bool resumed = part.size() > 0;
+    bool good = Transfer(url, part, options).run();
+    try {
+      if (good) check(part.path());
+    } catch (const FileError& fault) {
+      if (!resumed) {
+        part.remove();
+        throw FileError(fmt::format("what {} gives is not what it should be: {}", printable(url, 300), fault.what()));
+      }
+      good = false;
+    }
+    if (good) {
+      part.finish();
+      return;
+    }
+    // The part was of another file, or the server cannot go on in the middle of one.
+    part.empty();
+  }
+}
+
+}  // namespace ignd

@@ -1,0 +1,167 @@
+#include "lab/experiment_keys.hpp"
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+const std::vector<FileKey>& file_keys() {
+  using enum FileKey::Kind;
+  static const std::vector<FileKey> keys{
+      {"", "title", text, true, "heading of the experiment in the report"},
+      {"", "question", text, true, "what the experiment asks, in a sentence"},
+      {"", "description", text, false, "paragraphs that say what is done and what to make of it"},
+      {"", "paper", text, false, "the figure or table of the paper, such as \"figure 1\""},
+      {"", "task", text, true, "what a run is; its settings are listed below"},
+      {"", "seeds", count, true, "how many runs each line is the mean of: seeds 1, 2, ..."},
+      {"", "x-label", text, true, "what the curves run over"},
+      {"", "metric", table, true, "what is measured"},
+      {"", "figures", texts, false,
+       "what is drawn: \"curves\" (default) of the metric while methods learn, \"seconds\", the same over the seconds "
+       "of "
+       "learning, where runs time themselves, \"rates\", the metric against the learning rates that were tried; an "
+       "empty list: a table only"},
+      {"", "by-default", text, false,
+       "what `ignd reproduce` without names makes of it: \"full\" (default), \"quick\" or \"nothing\""},
+      {"", "columns", texts, false, "further numbers of the runs that become columns of the table"},
+      {"", "compare", pairs, false,
+       "pairs of methods compared seed by seed wherever a panel has both; the first is expected to be better"},
+      {"", "settings", table, false, "settings of the task, for all panels"},
+      {"", "search", table, false, "the learning rates tried for methods without one of their own"},
+      {"", "quick", table, false, "what --quick changes"},
+      {"", "method", tables, false,
+       "a line of every panel, before its own ones; its keys are those of `[[panel.method]]`"},
+      {"", "panel", tables, true, "a part of the figure"},
+      {"metric", "label", text, true, "its name on the axis and in the table"},
+      {"metric", "better", text, true, "\"higher\" or \"lower\""},
+      {"metric", "scale", text, false,
+       "\"linear\" (default), or \"log\": the axis is logarithmic, rates are chosen and methods compared by "
+       "logarithms"},
+      {"search", "rates", rates, true,
+       "a list of rates, or `{ from = 1e-6, to = 1, per-decade = 2 }`, which includes both ends"},
+      {"search", "choose-by", text, true,
+       "\"tuning-seeds\": the mean score over seeds of their own; \"validation\": the mean validation score over the "
+       "experiment's seeds, for tasks that have one"},
+      {"search", "tuning-seeds", count, false,
+       "how many, where the rate is chosen by them; with rungs, what each rung is judged on"},
+      {"search", "rung", tables, false,
+       "all rates are tried with the settings of the first, those that are best there with those of the second, and "
+       "so on; without rungs, all are tried with the settings of the runs that are reported"},
+      {"search.rates", "from", number, true, "the smallest rate"},
+      {"search.rates", "to", number, true, "the largest rate"},
+      {"search.rates", "per-decade", count, true, "how many rates for each factor of ten"},
+      {"search.rung", "settings", table, false, "on top of the method's"},
+      {"search.rung", "keep", count, false,
+       "the best so many rates go on, those with a failed run never; at most as many as from the rung before; of the "
+       "last rung always 1, and may be left out"},
+      {"quick", "seeds", count, false, "instead of the file's"},
+      {"quick", "tuning-seeds", count, false, "instead of the search's"},
+      {"quick", "per-decade", count, false, "instead of the search's: the same range, more coarsely"},
+      {"quick", "settings", table, false, "on top of all others"},
+      {"panel", "name", text, true, "for file names and programs: small letters, digits and hyphens"},
+      {"panel", "title", text, true, "for people"},
+      {"panel", "note", text, false, "a sentence under the panel"},
+      {"panel", "settings", table, false, "on top of the file's"},
+      {"panel", "method", tables, false, "a line of the panel"},
+      {"panel.method", "name", text, true,
+       "as in the figure's key; the same in all panels where it is the same method"},
+      {"panel.method", "optimizer", text, false, "a name such as \"ignd\"; or `rule` and `transform`"},
+      {"panel.method", "rule", text, false, "a step rule such as \"gauss-newton:eps_lm=1e-3\""},
+      {"panel.method", "transform", text, false, "a transform such as \"adam\""},
+      {"panel.method", "rate", number, false, "the learning rate; left out: searched for"},
+      {"panel.method", "settings", table, false, "on top of the panel's"},
+      {"panel.method", "vary", table, false,
+       "settings that are searched for too, each with a list of values, such as `{ lambda = [0.1, 1] }`: every "
+       "combination is tried at every rate"},
+      {"panel.method", "paper", table, false, "the paper's value, shown beside ours"},
+      {"panel.method.paper", "mean", number, true, "the paper's mean"},
+      {"panel.method.paper", "std", number, false, "the paper's standard deviation"},
+  };
+  return keys;
+}
+
+const char* kind_name(FileKey::Kind kind) {
+  using enum FileKey::Kind;
+  switch (kind) {
+    case text:
+      return "text";
+    case number:
+      return "number";
+    case count:
+      return "whole number";
+    case flag:
+      return "true or false";
+    case texts:
+      return "list of texts";
+    case pairs:
+      return "list of pairs of texts";
+    case rates:
+      return "list of numbers, or table";
+    case table:
+      return "table";
+    case tables:
+      return "tables";
+  }
+  return "";
+}
+
+const char* kind_name(SettingKey::Kind kind) {
+  switch (kind) {
+    case SettingKey::Kind::number:
+      return "number";
+    case SettingKey::Kind::count:
+      return "whole number";
+    case SettingKey::Kind::flag:
+      return "true or false";
+    case SettingKey::Kind::word:
+      return "text";
+    case SettingKey::Kind::matrix:
+      return "matrix";
+  }
+  return "";
+}
+
+namespace {
+
+std::string heading_of(const std::string& table) {
+  if (table.empty()) return "The file";
+  const bool list = table == "panel" || table == "panel.method" || table == "search.rung";
+  return list ? fmt::format("`[[{}]]`", table) : fmt::format("`{}`", table);
+}
+
+std::string allowed_values(const SettingKey& key) {
+  if (!key.choices.empty()) return join(key.choices, ", ");
+  if (key.kind != SettingKey::Kind::number && key.kind != SettingKey::Kind::count) return kind_name(key.kind);
+  return fmt::format("{}, {} to {}", kind_name(key.kind), format_number(key.low), format_number(key.high));
+}
+
+}  // namespace
+
+std::string describe_experiment_keys() {
+  std::string text;
+  std::string table = "none yet";
+  for (const FileKey& key : file_keys()) {
+    if (key.table != table) {
+      table = key.table;
+      text += fmt::format("\n### {}\n\n| key | value | |\n|---|---|---|\n", heading_of(table));
+    }
+    text += fmt::format("| `{}`{} | {} | {} |\n", key.name, key.required ? "" : " (optional)", kind_name(key.kind),
+                        key.meaning);
+  }
+  for (const std::string& name : task_names()) {
+    const Task& task = find_task(name);
+    text += fmt::format("\n### The task `{}`\n\n{}\n\n| setting | default | value | |\n|---|---|---|---|\n", name,
+                        task.meaning());
+    for (const SettingKey& key : task.keys()) {
+      text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.otherwise.empty() ? "none" : key.otherwise,
+                          allowed_values(key), key.meaning);
+    }
+    if (!task.columns().empty()) text += "\n| column | |\n|---|---|\n";
+    for (const Task::Column& column : task.columns())
+      text += fmt::format("| `{}` | {} |\n", column.name, column.meaning);
+  }
+  return text;
+}
+
+}  // namespace ignd

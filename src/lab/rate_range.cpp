@@ -1,0 +1,67 @@
+#include "lab/rate_range.hpp"
+
+#include "base/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+double parse_rate(std::string_view text) {
+  const double rate = parse_number(text, "a learning rate");
+  if (rate > 0 && std::isfinite(rate)) return rate;
+  throw InvalidArgument(fmt::format("a learning rate is {}, but must be a finite number above 0", in_quotes(text)));
+}
+
+std::vector<double> parse_list(std::string_view text) {
+  std::vector<double> rates;
+  for (const std::string_view part : parts_of(text, ',')) rates.push_back(parse_rate(part));
+  std::sort(rates.begin(), rates.end());
+  if (std::adjacent_find(rates.begin(), rates.end()) == rates.end()) return rates;
+  throw InvalidArgument(fmt::format("the learning rates {} have one of them twice", in_quotes(text)));
+}
+
+}  // namespace
+
+RateRange RateRange::parse(std::string_view text) {
+  const auto parts = parts_of(text, ':');
+  if (parts.size() == 1) return {.list = parse_list(text)};
+  if (parts.size() > 3) {
+    throw InvalidArgument(
+        fmt::format("the learning rates are {}, but must be FROM:TO, FROM:TO:PER-DECADE, or a list such as 0.001,0.01",
+                    in_quotes(text)));
+  }
+  RateRange range{.list = {}, .from = parse_rate(parts[0]), .to = parse_rate(parts[1])};
+  if (parts.size() == 3) range.per_decade = parse_count(parts[2], "the number of learning rates per decade");
+  constexpr std::uint64_t most_per_decade = 100;
+  if (range.from <= range.to && range.per_decade >= 1 && range.per_decade <= most_per_decade) return range;
+  throw InvalidArgument(
+      fmt::format("the learning rates are {}, but must run from one to a larger one, with 1 to {} per decade",
+                  in_quotes(text), most_per_decade));
+}
+
+std::string RateRange::toml() const {
+  if (list.empty()) {
+    return fmt::format("{{ from = {}, to = {}, per-decade = {} }}", format_number(from), format_number(to), per_decade);
+  }
+  std::vector<std::string> texts;
+  texts.reserve(list.size());
+  for (const double rate : list) texts.push_back(format_number(rate));
+  return "[" + join(texts, ", ") + "]";
+}
+
+}  // namespace ignd

@@ -1,0 +1,67 @@
+#include "lab/step_cost.hpp"
+
+#include "ignd/random.hpp"
+#include "ignd/trainer.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace ignd {
+namespace {
+
+// Calls `work` for about so long, at least three times, and says what a call takes; the first is for warming up.
+template <class Work>
+double seconds_per_call(double seconds, Work work) {
+  using Clock = std::chrono::steady_clock;
+  work();
+  const auto start = Clock::now();
+  double elapsed = 0;
+  int calls = 0;
+  while (calls < 3 || elapsed < seconds) {
+    work();
+    ++calls;
+    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  return elapsed / calls;
+}
+
+StepCost measure(const std::string& spec, const Shape& shape, const Optimizer& optimizer) {
+  const auto model = make_model<float>(spec);
+  const bool tokens = shape.kind == Shape::Kind::tokens;
+  RandomStream stream(1, "made-up samples");
+  std::vector<float> values(shape.count());
+  // Texts are cut off at the longest that is read: most are shorter.
+  std::vector<std::uint32_t> text(tokens ? shape.size[0] * 3 / 4 : 0);
+  const auto draw = [&]() -> Sample<float> {
+    for (float& value : values) value = static_cast<float>(stream.uniform());
+    // Few words are frequent, and most are rare.
+    for (auto& token : text) {
+      token = static_cast<std::uint32_t>(static_cast<double>(shape.size[1]) * stream.uniform() * stream.uniform());
+    }
+    return {.x = {values, text}, .y = static_cast<double>(stream.below(2))};
+  };
+  Trainer<float> trainer(*model,
+                         {.loss = make_loss("logistic"), .optimizer = optimizer, .schedule = Schedule::constant(1e-6)});
+  Trace<float> trace(*model);
+  constexpr double some_time = 0.3;
+  StepCost cost;
+  cost.step = seconds_per_call(some_time, [&] { trainer.step(draw()); });
+  cost.prediction = seconds_per_call(some_time / 3, [&] { model->predict(draw().x, trace); });
+  return cost;
+}
+
+}  // namespace
+
+StepCost measured_cost(const std::string& model, const Shape& input, const Optimizer& optimizer) {
+  static std::mutex mutex;
+  static std::map<std::string, StepCost> known;
+  const std::lock_guard lock(mutex);
+  const std::string key = model + "\n" + optimizer.rule + "\n" + optimizer.transform;
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, measure(model, input, optimizer)).first->second;
+}
+
+}  // namespace ignd

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "lab/task.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace ignd {
+
+class Store;
+
+struct SweepProgress {
+  std::uint64_t done = 0;  // by this sweep
+  std::uint64_t failed = 0;
+  double under_way = 0;  // the sum of the shares of the runs in flight
+  double resumed = 0;    // of all this, what runs had behind them when they were taken up again
+};
+
+using FindTask = std::function<const Task&(std::string_view name)>;
+
+// Makes those of the runs that the store does not have, `jobs` at a time, the longest first and equal ones by seed, and
+// stores each as it ends. Ends early where `stop` is set: of the runs in flight, those that resume can be gone on with
+// and the others are lost. `progress` is called from the caller's thread, about once a second if nothing else happens.
+// The results do not depend on `jobs`.
+void make_runs(const std::vector<RunConfig>& runs, Store& store, unsigned jobs, const std::atomic<bool>& stop,
+               const std::function<void(const SweepProgress&)>& progress, const FindTask& task_named = find_task);
+
+// The runs that the store does not have.
+struct SweepWork {
+  std::uint64_t runs = 0;
+  double seconds = 0;  // that making them takes, as far as their tasks can tell
+};
+SweepWork work_left(const std::vector<RunConfig>& runs, const Store& store, unsigned jobs,
+                    const FindTask& task_named = find_task);
+
+}  // namespace ignd

@@ -1,0 +1,102 @@
+#include "learn/dataset.hpp"
+
+#include "ignd/vector_loss.hpp"
+#include "learn/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ignd {
+namespace {
+
+double deviation_of(std::span<const double> values) {
+  double mean = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+// The deviation of numbers that are not kept.
+class RunningDeviation {
+ public:
+  void add(double value) {
+    const double gap = value - mean_;
+    mean_ += gap / ++count_;
+    squares_ += gap * (value - mean_);
+  }
+  double deviation() const { return std::sqrt(squares_ / count_); }
+
+ private:
+  double count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace
+
+void check_loss(const std::string& loss) { make_vector_loss(loss); }
+
+Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
+  const auto loss = make_loss(task.loss());
+  const Target& target = task.target();
+  std::vector<float> room(task.room());
+  std::vector<double> truth, predicted, weights;
+  double sum = 0;
+  double total = 0;
+  for (const std::uint32_t row : rows) {
+    const Sample<float> sample = task.sample(row, room);
+    const double f = output(sample.x);
+    truth.push_back(task.target_in_units(row));
+    predicted.push_back(target.is_class() ? f : target.in_units(f));
+    weights.push_back(task.row_weight(row));
+    sum += sample.weight * loss->at(sample.y, f).value;
+    total += sample.weight;
+    if (!std::isfinite(predicted.back()) || !std::isfinite(sum)) {
+      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
+    }
+  }
+  Scores quality{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
+  if (target.is_class()) {
+    quality.classification = classification_metrics(truth, predicted, weights);
+  } else {
+    quality.regression = regression_metrics(truth, predicted, weights);
+  }
+  return quality;
+}
+
+Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
+  if (!task.target().is_multiclass()) {
+    return evaluate(task, rows, [&](const Input<float>& x) {
+      double output = 0;
+      outputs(x, {&output, 1});
+      return output;
+    });
+  }
+  const std::size_t classes = task.target().outputs();
+  std::vector<float> room(task.room());
+  std::vector<double> logits(classes);
+  std::vector<RunningDeviation> deviations(classes);
+  MulticlassSums sums(classes);
+  double sum = 0;
+  double total = 0;
+  for (const std::uint32_t row : rows) {
+    const Sample<float> sample = task.sample(row, room);
+    outputs(sample.x, logits);
+    const bool finite = std::ranges::all_of(logits, [](double logit) { return std::isfinite(logit); });
+    const auto label = static_cast<std::size_t>(sample.y);
+    if (finite) sum += sample.weight * cross_entropy(label, logits);
+    if (!finite || !std::isfinite(sum)) {
+      return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
+    }
+    total += sample.weight;
+    sums.add(sample.y, logits, task.row_weight(row));
+    for (std::size_t k = 0; k < classes; ++k) deviations[k].add(logits[k]);
+  }
+  Scores quality{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};
+  for (const RunningDeviation& logit : deviations) quality.deviation = std::max(quality.deviation, logit.deviation());
+  return quality;
+}
+
+}  // namespace ignd

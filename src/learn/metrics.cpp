@@ -1,0 +1,166 @@
+#include "learn/metrics.hpp"
+
+#include "ignd/error.hpp"
+#include "ignd/loss.hpp"
+#include "learn/metric_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+void check_sizes(std::span<const double> y, std::span<const double> prediction, std::span<const double> weight) {
+  if (prediction.size() != y.size() || (!weight.empty() && weight.size() != y.size())) {
+    throw InvalidArgument(fmt::format("there are {} targets, {} predictions and {} weights; give one of each per row",
+                                      y.size(), prediction.size(), weight.size()));
+  }
+}
+
+struct Scored {
+  double logit = 0;
+  double weight = 0;
+  bool positive = false;
+};
+
+// The rows of one logit, by their weights.
+struct Tied {
+  double positive = 0;
+  double negative = 0;
+};
+
+// By decreasing logit.
+std::vector<Tied> ranked(std::vector<Scored>& rows) {
+  std::ranges::sort(rows, std::ranges::greater{}, &Scored::logit);
+  std::vector<Tied> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 0 || rows[i].logit != rows[i - 1].logit) groups.emplace_back();
+    (rows[i].positive ? groups.back().positive : groups.back().negative) += rows[i].weight;
+  }
+  return groups;
+}
+
+// The share of pairs of a positive and a negative row in which the positive one is ranked higher, ties counted half;
+// and the mean over the positive rows of the precision at their logits.
+void measure_ranking(std::span<const Tied> groups, ClassificationMetrics& metrics) {
+  double positives = 0, negatives = 0, won = 0, precisions = 0;
+  for (const Tied& tied : groups) {
+    won += tied.negative * (positives + tied.positive / 2);
+    positives += tied.positive;
+    negatives += tied.negative;
+    precisions += tied.positive * (positives / (positives + negatives));
+  }
+  if (positives > 0 && negatives > 0) metrics.auc = won / positives / negatives;
+  if (positives > 0) metrics.average_precision = precisions / positives;
+}
+
+double calibration_error_of(std::span<const Scored> rows, double total) {
+  constexpr std::size_t bins = 10;
+  std::array<double, bins> gap{};  // sum of weight times (probability less label)
+  for (const Scored& row : rows) {
+    const double probability = 1 / (1 + std::exp(-row.logit));
+    const auto bin = std::min(static_cast<std::size_t>(probability * bins), bins - 1);
+    gap[bin] += row.weight * (probability - (row.positive ? 1 : 0));
+  }
+  double sum = 0;
+  for (const double in_bin : gap) sum += std::abs(in_bin);
+  return sum / total;
+}
+
+std::optional<double> share(double part, double whole) {
+  return whole > 0 ? std::optional(part / whole) : std::nullopt;
+}
+
+}  // namespace
+
+void MapeSum::add(double y, double prediction, double weight) {
+  if (weight == 0) return;
+  const double size = std::abs(y);
+  weight_ += weight;
+  sum_ += weight * std::abs(y - prediction) / std::max(size, least_divisor);
+  size_ += weight * size;
+  smallest_ = std::min(smallest_, size);
+}
+
+void RegressionSums::add(double y, double prediction, double weight) {
+  ++rows_;
+  check_finite(y, "target", rows_);
+  check_finite(prediction, "prediction", rows_);
+  check_weight(weight, rows_);
+  if (weight == 0) return;
+  const double error = std::abs(prediction - y);
+  ++count_;
+  weight_ += weight;
+  absolute_error_ += weight * error;
+  squared_error_ += weight * error * error;
+  mape_.add(y, prediction, weight);
+  // Around the running mean: sums of squares around zero would leave nothing of a small variance far from it. The mean
+  // starts at the first target, so that equal targets have gaps of exactly 0.
+  const double gap = y - mean_;
+  mean_ += gap * (weight / weight_);
+  squared_gap_ += weight * gap * (y - mean_);
+}
+
+RegressionMetrics RegressionSums::metrics() const {
+  check_not_empty(weight_);
+  constexpr double too_near_zero = 1e-3;
+  RegressionMetrics metrics{.count = count_,
+                            .mape = {},
+                            .nearest_to_zero = mape_.nearest_to_zero(),
+                            .rmse = std::sqrt(squared_error_ / weight_),
+                            .mae = absolute_error_ / weight_,
+                            .r2 = {}};
+  if (metrics.nearest_to_zero >= too_near_zero) metrics.mape = mape_.mean();
+  if (squared_gap_ > 0) metrics.r2 = 1 - squared_error_ / squared_gap_;
+  return metrics;
+}
+
+RegressionMetrics regression_metrics(std::span<const double> y, std::span<const double> prediction,
+                                     std::span<const double> weight) {
+  check_sizes(y, prediction, weight);
+  RegressionSums sums;
+  for (std::size_t i = 0; i < y.size(); ++i) sums.add(y[i], prediction[i], weight.empty() ? 1 : weight[i]);
+  return sums.metrics();
+}
+
+ClassificationMetrics classification_metrics(std::span<const double> y, std::span<const double> logit,
+                                             std::span<const double> weight) {
+  check_sizes(y, logit, weight);
+  const auto loss = make_loss("logistic");
+  std::vector<Scored> rows;
+  rows.reserve(y.size());
+  ClassificationMetrics metrics;
+  double total = 0, log_loss = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double w = weight.empty() ? 1 : weight[i];
+    if (y[i] != 0 && y[i] != 1) {
+      throw InvalidArgument(fmt::format("the label of row {} is {}; it must be 0 or 1", i + 1, y[i]));
+    }
+    check_finite(logit[i], "logit", i + 1);
+    check_weight(w, i + 1);
+    if (w == 0) continue;
+    const bool positive = y[i] == 1;
+    total += w;
+    metrics.confusion[(positive ? 2 : 0) + (logit[i] >= 0 ? 1 : 0)] += w;
+    log_loss += w * loss->at(y[i], logit[i]).value;
+    rows.push_back({logit[i], w, positive});
+  }
+  check_not_empty(total);
+  const auto& [true_negatives, false_positives, false_negatives, true_positives] = metrics.confusion;
+  metrics.count = rows.size();
+  metrics.accuracy = (true_negatives + true_positives) / total;
+  metrics.log_loss = log_loss / total;
+  metrics.precision = share(true_positives, true_positives + false_positives);
+  metrics.recall = share(true_positives, true_positives + false_negatives);
+  metrics.f1 = share(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
+  metrics.calibration_error = calibration_error_of(rows, total);
+  measure_ranking(ranked(rows), metrics);
+  return metrics;
+}
+
+}  // namespace ignd

@@ -1,0 +1,438 @@
+#include "learn/stream_learner.hpp"
+
+#include "base/spec.hpp"
+#include "base/text.hpp"
+#include "ignd/checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+constexpr std::size_t most_held = 1000;
+constexpr const char* learner_kind = "stream, version 1";
+
+// The fault of an example, in the words of whoever made the file.
+std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& fault) {
+  const auto values = block.values(i);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (std::isfinite(values[k])) continue;
+    return fmt::format("feature {} has the value {}; values must be finite", block.indices(i)[k], values[k]);
+  }
+  return fault.what();
+}
+
+bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
+
+double sigmoid(double f) { return 1 / (1 + std::exp(-f)); }
+
+PreconditionerKind parse_metric(const std::string& text) {
+  for (const auto kind :
+       {PreconditionerKind::identity, PreconditionerKind::second_moment, PreconditionerKind::fading_second_moment}) {
+    if (text == to_string(kind)) return kind;
+  }
+  throw InvalidArgument(fmt::format("unknown preconditioner {}", in_quotes(text)));
+}
+
+// Squares of numbers between the two are numbers with all of their digits, and so is any sum of them.
+constexpr double largest_square_root = 1e150;
+constexpr double smallest_square_root = 1e-150;
+
+void check_size(double y) {
+  if (std::abs(y) <= largest_square_root || !std::isfinite(y)) return;
+  throw BadSample(
+      fmt::format("the label is {}: it is too large, since squares of errors would not be numbers; give the "
+                  "target in a larger unit",
+                  y));
+}
+
+void check_finite(const StreamPrediction& made) {
+  if (!std::isfinite(made.prediction)) throw BadSample("the prediction is not finite: its values are too large");
+}
+
+}  // namespace
+
+std::optional<double> StreamStatistics::average(double sum, double over) const {
+  const bool too_small = largest_error > 0 && (largest_error < smallest_square_root || over < smallest_square_root) &&
+                         sum < std::numeric_limits<double>::min();
+  if (over <= 0 || too_small || !std::isfinite(sum / over)) return std::nullopt;
+  return sum / over;
+}
+
+BadRow::BadRow(std::uint64_t line, const std::string& fault)
+    : BadSample(fmt::format("line {}: {}", line, fault)), line_(line) {}
+
+StreamLearner::StreamLearner(StreamOptions options)
+    : options_(std::move(options)),
+      model_(std::make_unique<HashedLinear<float>>(options_.bits)),
+      centring_(std::size_t{1} << options_.bits) {
+  options_.loss = tidy_spec(options_.loss);
+  options_.optimizer = {tidy_spec(options_.optimizer.rule), tidy_spec(options_.optimizer.transform)};
+  if (options_.loss.empty() || is_logistic(options_.loss)) {
+    // Nothing of this depends on the loss: faults are to be known before the first example.
+    const Trainer<float> trial(*model_, trainer_options("squared"));
+  } else {
+    start(options_.loss);
+    decision_ = trainer_->options().loss->spec() + " loss, as given";
+  }
+}
+
+StreamLearner::~StreamLearner() = default;
+StreamLearner::StreamLearner(StreamLearner&&) noexcept = default;
+StreamLearner& StreamLearner::operator=(StreamLearner&&) noexcept = default;
+
+// The figures behind the numbers here are in docs/stream.md.
+TrainerOptions StreamLearner::trainer_options(const std::string& loss) const {
+  // A rule with options is the user's own choice of damping; the default leaves it to the learner.
+  const bool is_plain_ignd = options_.optimizer.rule == Optimizer().rule && options_.optimizer.has_plain_transform();
+  TrainerOptions chosen{.loss = make_loss(loss), .optimizer = options_.optimizer, .l2 = options_.l2};
+  const bool fades = is_plain_ignd && options_.l2 == 0;
+  chosen.preconditioner = options_.preconditioner.value_or(fades ? PreconditionerKind::fading_second_moment
+                                                                 : PreconditionerKind::second_moment);
+  const bool by_count = chosen.preconditioner == PreconditionerKind::fading_second_moment;
+  if (is_plain_ignd) {
+    chosen.optimizer.rule = fmt::format("gauss-newton:eps_c={},eps_lm={}",
+                                        chosen.loss->link() == Link::logit ? "0.1" : "auto", by_count ? "2" : "1e-5");
+  } else if (!options_.schedule) {
+    throw InvalidArgument(
+        fmt::format("the optimizer '{}' with '{}' needs a schedule: only gauss-newton with plain has "
+                    "a rate that fits every stream",
+                    options_.optimizer.rule, options_.optimizer.transform));
+  }
+  const Schedule usual = by_count ? Schedule::constant(1) : Schedule::robbins_monro(0.5, 100, 0.5);
+  chosen.schedule = options_.schedule.value_or(usual.with_warmup(first_look));
+  return chosen;
+}
+
+void StreamLearner::start(const std::string& loss) {
+  trainer_ = std::make_unique<Trainer<float>>(*model_, trainer_options(loss));
+  const Loss& chosen = *trainer_->options().loss;
+  classifies_ = chosen.link() == Link::logit;
+  range_.moves = chosen.link() == Link::identity;
+  range_.stretches = chosen.is_squared_error();
+}
+
+void StreamLearner::set_label_names(LabelName name) {
+  const std::string& loss = options_.loss;
+  if (!loss.empty() && !is_logistic(loss)) {
+    throw InvalidArgument(fmt::format("the target holds texts; the loss {} needs numbers", loss));
+  }
+  label_name_ = std::move(name);
+}
+
+std::string StreamLearner::loss() const { return trainer_ ? trainer_->options().loss->spec() : ""; }
+
+std::vector<double> StreamLearner::class_labels() const {
+  std::vector<double> labels =
+      decision_.empty() ? survey_.distinct() : std::vector{classes_.negative(), classes_.positive()};
+  std::erase_if(labels, [](double label) { return std::isnan(label); });
+  return labels;
+}
+
+std::optional<double> StreamLearner::only_label() const {
+  if (std::isnan(only_label_)) return std::nullopt;
+  return only_label_;
+}
+
+std::size_t StreamLearner::weights_not_zero() const {
+  const std::span<const float> weights = model_->parameters();
+  return weights.size() - static_cast<std::size_t>(std::ranges::count(weights, 0.0F));
+}
+
+bool StreamLearner::has_seen_enough() const {
+  const std::size_t telling = options_.loss.empty() && !label_name_ ? 3 : 2;
+  return survey_.distinct().size() >= telling || held_.size() >= most_held;
+}
+
+void StreamLearner::decide() {
+  const std::string labels = fmt::format("the first {} labels are {}", survey_.labels(), survey_.text(label_name_));
+  if (!options_.loss.empty()) {
+    start(options_.loss);
+    decision_ = fmt::format("logistic loss, as given; {}", labels);
+  } else {
+    start(survey_.distinct().size() == 2 || label_name_ ? "logistic" : "squared");
+    decision_ = fmt::format("{} loss, because {}", trainer_->options().loss->spec(), labels);
+  }
+  if (classifies_) classes_ = Classes(survey_.distinct(), label_name_);
+}
+
+void StreamLearner::learn(const ExampleBlock& block, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (holds_back(block.target[i])) {
+      hold(block, i);
+      if (has_seen_enough()) finish();
+    } else {
+      learn_row(block, i);
+    }
+  }
+}
+
+// Examples before the first label have nothing to wait for.
+bool StreamLearner::holds_back(double label) const {
+  return decision_.empty() && (held_.size() > 0 || !std::isnan(label));
+}
+
+void StreamLearner::hold(const ExampleBlock& block, std::size_t i) {
+  const auto index = block.indices(i);
+  const auto values = block.values(i);
+  held_.index.insert(held_.index.end(), index.begin(), index.end());
+  held_.value.insert(held_.value.end(), values.begin(), values.end());
+  held_.finish(block.target[i], block.weight[i], block.line[i]);
+  survey_.note(block.target[i]);
+}
+
+void StreamLearner::finish() {
+  if (!decision_.empty() || held_.size() == 0) return;
+  decide();
+  const ExampleBlock held = std::exchange(held_, {});
+  for (std::size_t i = 0; i < held.size(); ++i) learn_row(held, i);
+}
+
+Input<float> StreamLearner::input_of(const ExampleBlock& block, std::size_t i, CentringScratch& scratch) const {
+  const Input<float> x{block.values(i), block.indices(i)};
+  return options_.centre ? centring_.centred(x, scratch) : x;
+}
+
+void StreamLearner::learn_row(const ExampleBlock& block, std::size_t i) {
+  ++statistics_.rows;
+  try {
+    if (std::isnan(block.target[i])) {
+      predict_row(block, i);
+    } else {
+      learn_labelled(block, i);
+    }
+  } catch (const BadSample& fault) {
+    if (!options_.skip_bad_rows) throw BadRow(block.line[i], fault_of(block, i, fault));
+    ++statistics_.skipped;
+    return;
+  }
+  const bool doubled = std::has_single_bit(statistics_.examples) && !std::isnan(block.target[i]);
+  if (!doubled) return;
+  if (events_.report) events_.report(statistics_);
+  statistics_.recent_weight = statistics_.recent_loss = 0;
+}
+
+// A step of weight zero is a prediction.
+void StreamLearner::predict_row(const ExampleBlock& block, std::size_t i) {
+  double f = 0;
+  if (trainer_) {
+    const StepInfo info = trainer_->step({input_of(block, i, scratch_), 0, 0});
+    end_unless_finite(info.status, block.line[i]);
+    f = info.prediction;
+  }
+  const StreamPrediction made = prediction_from(f, statistics_.rows, block.line[i]);
+  check_finite(made);
+  if (events_.prediction) events_.prediction(made);
+}
+
+void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
+  Classes classes = classes_;
+  const double y = classifies_ ? classes.number_of(block.target[i], label_name_) : block.target[i];
+  trainer_->options().loss->check_target(y);
+  check_size(y);
+  const TargetRange range = range_.with(y);
+  const Input<float> x = input_of(block, i, scratch_);
+  remember_weights(x);
+  const StepInfo info = trainer_->step({x, range.to_model(y), block.weight[i]});
+  end_unless_finite(info.status, block.line[i]);
+  if (put_weights_back_unless_finite(x)) end_unless_finite(StepStatus::coefficient_not_finite, block.line[i]);
+  classes_ = classes;
+  const StreamPrediction made = prediction_from(info.prediction, statistics_.rows, block.line[i]);
+  range_ = range;
+  if (info.status == StepStatus::learned && options_.centre) {
+    const bool finite = centring_.observe(scratch_, model_->parameters());
+    end_unless_finite(finite ? info.status : StepStatus::output_not_finite, block.line[i]);
+  }
+  if (statistics_.examples == 0) only_label_ = block.target[i];
+  if (only_label_ != block.target[i]) only_label_ = std::numeric_limits<double>::quiet_NaN();
+  count(y, made, block.weight[i]);
+  if (events_.prediction) events_.prediction(made);
+}
+
+// The weight of the k-th feature; behind the last one, the bias.
+float& StreamLearner::weight_of(const Input<float>& x, std::size_t k) {
+  const auto weights = model_->parameters();
+  const std::size_t mask = weights.size() - 2;
+  return k < x.index.size() ? weights[x.index[k] & mask] : weights.back();
+}
+
+void StreamLearner::remember_weights(const Input<float>& x) {
+  remembered_.resize(x.index.size() + 1);
+  for (std::size_t k = 0; k < remembered_.size(); ++k) remembered_[k] = weight_of(x, k);
+}
+
+// A finite coefficient times the inverse of a tiny input can be too large for a weight.
+bool StreamLearner::put_weights_back_unless_finite(const Input<float>& x) {
+  bool finite = true;
+  for (std::size_t k = 0; k < remembered_.size(); ++k) finite = finite && std::isfinite(weight_of(x, k));
+  if (finite) return false;
+  for (std::size_t k = 0; k < remembered_.size(); ++k) weight_of(x, k) = remembered_[k];
+  return true;
+}
+
+void StreamLearner::end_unless_finite(StepStatus status, std::uint64_t line) {
+  if (status == StepStatus::learned || status == StepStatus::zero_weight) return;
+  throw LearningEnded(
+      fmt::format("line {}: {}; learning has ended, and what was learned before can be saved: look at "
+                  "the values of this line, or give a schedule with a lower rate",
+                  line, to_string(status)));
+}
+
+StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std::uint64_t line) const {
+  StreamPrediction made{.row = row, .line = line, .output = range_.from_model(f)};
+  made.prediction = made.output;
+  if (classifies_) {
+    made.probability = sigmoid(f);
+    made.prediction = classes_.label_of(f > 0);
+  } else if (trainer_ && trainer_->options().loss->link() == Link::log) {
+    made.prediction = std::exp(f);
+  }
+  return made;
+}
+
+void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
+  const double error = made.output - y;
+  const bool squared = range_.stretches;
+  const double loss = squared ? error * error : trainer_->options().loss->at(y, made.output).value;
+  ++statistics_.examples;
+  if (weight == 0) return;  // it counts for nothing, however large its loss
+  statistics_.largest_error = std::max(statistics_.largest_error, std::abs(error));
+  statistics_.weight += weight;
+  statistics_.loss += weight * loss;
+  statistics_.recent_weight += weight;
+  statistics_.recent_loss += weight * loss;
+  if (classifies_ && (made.output > 0) == (y == 1)) statistics_.correct += weight;
+}
+
+void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {
+  // Plain steps leave no row behind: the model itself can be read, without a copy.
+  const bool up_to_date = !trainer_ || (options_.optimizer.has_plain_transform() && options_.l2 == 0);
+  const std::unique_ptr<const Model<float>> copy = up_to_date ? nullptr : trainer_->snapshot();
+  const Model<float>& model = up_to_date ? *model_ : *copy;
+  Trace<float> trace(model);
+  CentringScratch scratch;
+  predictions.clear();
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    predictions.push_back(prediction_from(model.predict(input_of(block, i, scratch), trace), i + 1, block.line[i]));
+    try {
+      check_finite(predictions.back());
+    } catch (const BadSample& fault) {
+      throw BadRow(block.line[i], fault_of(block, i, fault));
+    }
+  }
+}
+
+void StreamLearner::save(Checkpoint& checkpoint) const {
+  checkpoint.set("learner", std::string(learner_kind));
+  checkpoint.set("learner.bits", std::uint64_t{options_.bits});
+  checkpoint.set("learner.loss", options_.loss);
+  checkpoint.set("learner.rule", options_.optimizer.rule);
+  checkpoint.set("learner.transform", options_.optimizer.transform);
+  checkpoint.set("learner.schedule", options_.schedule ? options_.schedule->spec() : std::string());
+  checkpoint.set("learner.l2", format_number(options_.l2));
+  checkpoint.set("learner.metric", std::string(options_.preconditioner ? to_string(*options_.preconditioner) : ""));
+  checkpoint.set("learner.centre", std::uint64_t{options_.centre});
+
+  checkpoint.set("learner.decision", decision_);
+  const std::array numbers{classes_.negative(), classes_.positive(),       range_.offset,
+                           range_.scale,        statistics_.weight,        statistics_.loss,
+                           statistics_.correct, statistics_.recent_weight, statistics_.recent_loss};
+  checkpoint.set("learner.numbers", std::span<const double>(numbers));
+  const std::array<std::uint64_t, 5> counts{range_.seen, std::uint64_t{range_.has_scale}, statistics_.rows,
+                                            statistics_.examples, statistics_.skipped};
+  checkpoint.set("learner.counts", std::span<const std::uint64_t>(counts));
+  checkpoint.set("learner.only-label", std::span<const double>(&only_label_, 1));
+  checkpoint.set("learner.largest-error", std::span<const double>(&statistics_.largest_error, 1));
+  centring_.save(checkpoint);
+  save_held(checkpoint);
+  if (trainer_) trainer_->save(checkpoint);
+}
+
+void StreamLearner::save_held(Checkpoint& checkpoint) const {
+  const std::vector<std::uint64_t> end(held_.end.begin(), held_.end.end());
+  checkpoint.set("held.examples", std::uint64_t{held_.size()});
+  checkpoint.set("held.features", std::uint64_t{held_.index.size()});
+  checkpoint.set("held.target", std::span<const double>(held_.target));
+  checkpoint.set("held.weight", std::span<const double>(held_.weight));
+  checkpoint.set("held.line", std::span<const std::uint64_t>(held_.line));
+  checkpoint.set("held.end", std::span<const std::uint64_t>(end));
+  checkpoint.set("held.index", std::span<const std::uint32_t>(held_.index));
+  checkpoint.set("held.value", std::span<const float>(held_.value));
+}
+
+void StreamLearner::restore_held(const Checkpoint& checkpoint) {
+  const std::size_t examples = checkpoint.number("held.examples");
+  const std::size_t features = checkpoint.number("held.features");
+  const auto& end = checkpoint.array<std::uint64_t>("held.end", examples);
+  if (!std::ranges::is_sorted(end) || (examples > 0 ? end.back() : 0) != features) {
+    throw FileError("the examples that the checkpoint holds do not fit together: it is damaged");
+  }
+  held_.target = checkpoint.array<double>("held.target", examples);
+  held_.weight = checkpoint.array<double>("held.weight", examples);
+  held_.line = checkpoint.array<std::uint64_t>("held.line", examples);
+  held_.end.assign(end.begin(), end.end());
+  held_.index = checkpoint.array<std::uint32_t>("held.index", features);
+  held_.value = checkpoint.array<float>("held.value", features);
+  for (const double label : held_.target) survey_.note(label);
+}
+
+StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad_rows) try {
+  if (!checkpoint.has("learner") || checkpoint.text("learner") != learner_kind) {
+    throw FileError("the checkpoint does not hold a learner of streams");
+  }
+  StreamOptions options{.loss = checkpoint.text("learner.loss"),
+                        .optimizer = {checkpoint.text("learner.rule"), checkpoint.text("learner.transform")},
+                        .l2 = parse_number(checkpoint.text("learner.l2"), "l2"),
+                        .centre = checkpoint.number("learner.centre") != 0,
+                        .skip_bad_rows = skip_bad_rows};
+  options.bits = static_cast<unsigned>(std::min<std::uint64_t>(checkpoint.number("learner.bits"), 64));
+  if (const auto& text = checkpoint.text("learner.schedule"); !text.empty()) options.schedule = Schedule::parse(text);
+  if (const auto& text = checkpoint.text("learner.metric"); !text.empty()) options.preconditioner = parse_metric(text);
+
+  StreamLearner learner(std::move(options));
+  learner.decision_ = checkpoint.text("learner.decision");
+  if (!learner.decision_.empty()) {
+    if (!learner.trainer_) learner.start(checkpoint.text("loss"));
+    learner.trainer_->restore(checkpoint);
+    const std::span<const float> weights = learner.model_->parameters();
+    if (!std::ranges::all_of(weights, [](auto weight) { return std::isfinite(weight); })) {
+      throw FileError("its weights are not all finite");
+    }
+  }
+  const auto& numbers = checkpoint.array<double>("learner.numbers", 9);
+  const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 5);
+  learner.classes_ = Classes(numbers[0], numbers[1]);
+  learner.only_label_ = checkpoint.array<double>("learner.only-label", 1)[0];
+  learner.range_.offset = numbers[2];
+  learner.range_.scale = numbers[3];
+  learner.range_.seen = counts[0];
+  learner.range_.has_scale = counts[1] != 0;
+  if (!std::isfinite(learner.range_.offset) || !std::isfinite(learner.range_.scale)) {
+    throw FileError("the scale of its target is not finite");
+  }
+  learner.statistics_ = {.rows = counts[2],
+                         .examples = counts[3],
+                         .skipped = counts[4],
+                         .weight = numbers[4],
+                         .loss = numbers[5],
+                         .correct = numbers[6],
+                         .recent_weight = numbers[7],
+                         .recent_loss = numbers[8]};
+  // Files of versions before have none.
+  if (checkpoint.has("learner.largest-error")) {
+    learner.statistics_.largest_error = checkpoint.array<double>("learner.largest-error", 1)[0];
+  }
+  learner.centring_.restore(checkpoint);
+  learner.restore_held(checkpoint);
+  return learner;
+} catch (const InvalidArgument& fault) {
+  throw FileError(fmt::format("the checkpoint's options cannot be used: {}", fault.what()));
+}
+
+}  // namespace ignd

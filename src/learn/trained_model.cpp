@@ -1,0 +1,50 @@
+#include "learn/trained_model.hpp"
+
+#include "base/text.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "ignd/vector_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace ignd {
+
+double TrainedModel::prediction(double output) const {
+  return target.is_class() ? 1 / (1 + std::exp(-output)) : target.in_units(output);
+}
+
+TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
+  try {
+    TrainedModel loaded{.target = Target::load(checkpoint),
+                        .loss = checkpoint.text("table.loss"),
+                        .model = make_model<float>(checkpoint.text("table.model"))};
+    if (loaded.target.is_multiclass() != (make_vector_loss(loaded.loss)->link() == Link::softmax)) {
+      throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
+    }
+    if (loaded.model->outputs() != loaded.target.outputs()) {
+      throw FileError(fmt::format("its model has {} outputs, but its target needs {}", loaded.model->outputs(),
+                                  loaded.target.outputs()));
+    }
+    const auto weights = loaded.model->parameters();
+    std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
+    if (!std::ranges::all_of(weights, [](float weight) { return std::isfinite(weight); })) {
+      throw FileError("its weights are not all finite");
+    }
+    return loaded;
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
+  }
+}
+
+void save_trained_model(Checkpoint& checkpoint, const Target& target, const std::string& loss,
+                        const Model<float>& model) {
+  target.save(checkpoint);
+  checkpoint.set("table.loss", loss);
+  checkpoint.set("table.model", model.spec());
+  checkpoint.set("table.weights", std::span<const float>(model.parameters()));
+}
+
+}  // namespace ignd
