@@ -48,7 +48,7 @@ class AddingTask final : public Task {
       before_step(config, count, control);
       if (control.stop()) {
         if (resumes_) write_file_atomically(control.unfinished(), fmt::format("{} {}", count, sum));
-        throw RunStopped();
+        throw Stopped();
       }
       sum += numbers.below(1000);
       ++count;

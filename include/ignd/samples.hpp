@@ -16,6 +16,8 @@ class Samples {
  public:
   explicit Samples(std::size_t features);
 
+  void reserve(std::size_t samples) { bytes_.reserve(samples * stride_); }
+
   // Throws BadSample unless there are as many values as features.
   void add(std::span<const T> values, double y, double weight = 1);
 

@@ -2,12 +2,13 @@
 
 #include "base/text.hpp"
 #include "data/archive.hpp"
-#include "data/table.hpp"
 #include "ignd/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ std::string data_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-FeatureTable load_california_housing(const std::filesystem::path& path) {
+Table read_california_housing(const std::filesystem::path& path) {
   const auto fail = [&](const std::string& reason) {
     throw FileError(fmt::format("{} is not California Housing: {}", quoted_path(path), reason));
   };
@@ -44,26 +45,23 @@ FeatureTable load_california_housing(const std::filesystem::path& path) {
     fail(fmt::format("it has {} columns, not {}", table.columns().size(), static_cast<int>(raw_columns)));
   }
   for (const Column& column : table.columns()) {
-    if (column.kind != ColumnKind::number) fail("a value is no number");
+    if (column.kind != ColumnKind::number) fail("a value is not a number");
   }
-
-  FeatureTable out;
-  out.names = {"MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude"};
-  out.numbers = out.names.size();
+  std::vector<double> rows;
   for (std::size_t i = 0; i < table.size(); ++i) {
+    constexpr double unit = 1e5;
     const auto row = table[i];
     const double homes = row[households];
-    const std::array features{row[income],           row[age],      row[rooms] / homes,
-                              row[bedrooms] / homes, row[people],   row[people] / homes,
-                              row[latitude],         row[longitude]};
-    constexpr double unit = 1e5;
-    out.features.insert(out.features.end(), features.begin(), features.end());
-    out.targets.push_back(row[value] / unit);
-    bool finite = std::isfinite(out.targets.back());
-    for (const double feature : features) finite = finite && std::isfinite(feature);
-    if (!finite) fail(fmt::format("row {} has a value that is missing or not finite, or no household", i + 1));
+    const std::array derived{row[income],         row[age],      row[rooms] / homes, row[bedrooms] / homes, row[people],
+                             row[people] / homes, row[latitude], row[longitude],     row[value] / unit};
+    if (!std::ranges::all_of(derived, [](double number) { return std::isfinite(number); })) {
+      fail(fmt::format("row {} has a value that is missing or not finite, or no household", i + 1));
+    }
+    rows.insert(rows.end(), derived.begin(), derived.end());
   }
-  return out;
+  return Table::of_numbers(
+      {"MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude", "MedHouseVal"},
+      rows);
 }
 
 }  // namespace ignd

@@ -43,8 +43,11 @@ struct ColumnCode {
   // Training rows without a value, or with an infinite one; if there are any, a feature says so.
   std::uint64_t missing = 0;
   double mean = 0;
-  bool mostly_mean = false;              // almost all training rows have the mean itself, to be said
-  double deviation = 1;                  // 0: whether there is a value is all the column says
+  bool mostly_mean = false;  // almost all training rows have the mean itself, to be said
+  double deviation = 1;      // 0: whether there is a value is all the column says
+  // Numbers farther from the mean than this, in deviations, count as this far.
+  double farthest = default_farthest;
+  static constexpr double default_farthest = 6;
   std::vector<std::string> levels = {};  // the texts of one_hot
   std::uint64_t distinct = 0;            // of a text column, how many there were
   Calendar calendar = {};                // of dates; mean and deviation are those of the seconds
@@ -58,15 +61,26 @@ struct ColumnPlace {
   ColumnKind kind = ColumnKind::number;
 };
 
+// How numbers are scaled.
+enum class NumberScaling {
+  robust,   // what is far out neither stretches the scale nor goes beyond 6 deviations
+  standard  // by the mean and the standard deviation of all values, as they are; a column of 0 and 1 is left alone
+};
+
+struct EncoderOptions {
+  bool use_ids = false;  // columns of ids, which are dropped otherwise
+  NumberScaling scaling = NumberScaling::robust;
+};
+
 // Turns rows of a table into the inputs of a model.
 class Encoder {
  public:
   // Texts with more different values than this in the training rows share `hash_features` features.
   static constexpr std::size_t most_levels = 64;
   static constexpr std::size_t hash_features = 64;
-  // Numbers farther from the mean, in deviations, count as this far: a network that has seen one such row, or none,
-  // would predict anything there (docs/tool.md has what that costs).
-  static constexpr double farthest = 6;
+  // Where robust scaling cuts numbers off: a network that has seen one such row, or none, would predict anything there
+  // (docs/tool.md has what that costs).
+  static constexpr double farthest = ColumnCode::default_farthest;
   // A text column is one of ids if more than this share of the training rows have a text of their own, and there are
   // enough of them to tell. At most one row in twenty could then learn from another with its text, and hashing gives
   // features that are noise.
@@ -74,9 +88,9 @@ class Encoder {
   static constexpr std::size_t least_ids = 100;
 
   Encoder() = default;
-  // For the given columns of the table. Columns of ids are dropped unless `use_ids` says otherwise.
+  // For the given columns of the table.
   static Encoder fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows,
-                     bool use_ids = false);
+                     const EncoderOptions& options = {});
 
   std::size_t features() const { return features_; }
   const std::vector<ColumnCode>& columns() const { return columns_; }

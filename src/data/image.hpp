@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/stopped.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +23,6 @@ struct Image {
   ImageSize size;
   std::vector<std::uint8_t> pixels;
 };
-
-// Thrown where reading was asked to stop: it leaves nothing behind.
-struct ReadingStopped : std::runtime_error {
-  ReadingStopped() : std::runtime_error("the reading was stopped") {}
-};
-
 inline constexpr std::size_t image_channels = 3;
 inline constexpr std::uint64_t most_image_pixels = 100'000'000;
 // Of a JPEG. Programs write about ten; each takes as long as it takes to look at all pixels, though it may be a few
@@ -36,7 +32,7 @@ inline constexpr int most_jpeg_scans = 500;
 // Reads a JPEG or PNG file; which of them, its first bytes say. Grey becomes equal channels, CMYK is converted, 16 bits
 // are rounded to 8, what is transparent is blended with black. Colour profiles and the rotation that EXIF may ask for
 // are ignored. Throws FileError, with `name` in the message, where the file is damaged in any way that costs pixels, is
-// cut off, is something else, or claims more than `most` pixels: before memory is taken for them. Throws ReadingStopped
+// cut off, is something else, or claims more than `most` pixels: before memory is taken for them. Throws Stopped
 // soon after `stop` is set.
 Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most = most_image_pixels,
                    const std::atomic<bool>* stop = nullptr);

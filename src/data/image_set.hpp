@@ -25,7 +25,7 @@ class ImageSet {
  public:
   static constexpr ImageSize default_size{224, 224};
 
-  // Throws FileError where no image can be read, the source changes meanwhile or the disk is full; ReadingStopped.
+  // Throws FileError where no image can be read, the source changes meanwhile or the disk is full; Stopped.
   static ImageSet open(const std::filesystem::path& source, ImageSize size = default_size,
                        const ImageSetOptions& options = {});
 

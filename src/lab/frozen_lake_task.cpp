@@ -109,7 +109,7 @@ RunResult FrozenLakeTask::run(const RunConfig& config, const RunControl& control
   RunResult result;
   std::vector<double> returns;
   while (returns.size() < episodes) {
-    if (control.stop()) throw RunStopped();
+    if (control.stop()) throw Stopped();
     control.set_share(static_cast<double>(returns.size()) / static_cast<double>(episodes));
     returns.push_back(learning.run_episode());
     if (learning.diverged() && result.status == RunStatus::finished) {

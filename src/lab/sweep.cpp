@@ -111,7 +111,7 @@ class Queue {
         RunResult result = run.task->run(*run.config, RunControl(cancelled_, flight->unfinished, &flight->share));
         const std::chrono::duration<double> time = Clock::now() - start;
         end(*flight, Finished{run, std::move(result), time.count()}, nullptr);
-      } catch (const RunStopped&) {
+      } catch (const Stopped&) {
         end(*flight, std::nullopt, nullptr);
       } catch (...) {
         end(*flight, std::nullopt, std::current_exception());
