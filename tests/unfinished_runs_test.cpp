@@ -89,7 +89,8 @@ std::vector<RunConfig> random_runs(RandomStream& stream) {
 void sweep(
     const AddingTask& task, const std::vector<RunConfig>& runs, Store& store, unsigned jobs,
     const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress = [](const auto&) {}) {
-  make_runs(runs, store, jobs, stop, progress, [&](std::string_view) -> const Task& { return task; });
+  make_runs(runs, store, {.jobs = jobs, .task_named = [&](std::string_view) -> const Task& { return task; }}, stop,
+            progress);
 }
 
 const std::atomic<bool> never = false;

@@ -116,7 +116,7 @@ class ExperimentSweep {
     for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
       before = there;
       SweepProgress last;
-      make_runs(runs_so_far(experiment, store_), store_, jobs_, stop_.flag(), [&](const SweepProgress& now) {
+      make_runs(runs_so_far(experiment, store_), store_, {.jobs = jobs_}, stop_.flag(), [&](const SweepProgress& now) {
         last = now;
         reporter.update(sum(so_far, now));
       });

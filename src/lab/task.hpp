@@ -3,6 +3,7 @@
 #include "base/settings.hpp"
 #include "base/stopped.hpp"
 #include "ignd/optimizer.hpp"
+#include "learn/engine.hpp"
 #include "learn/run_result.hpp"
 
 #include <cstdint>
@@ -23,6 +24,12 @@ struct RunConfig {
 
   // One line for each part, the same for the same run: the key of its result.
   std::string text() const;
+};
+
+// A run of a group.
+struct TaskRun {
+  const RunConfig* config = nullptr;
+  const RunControl* control = nullptr;
 };
 
 // A kind of run that experiment files can name.
@@ -57,6 +64,13 @@ class Task {
 
   // Whether its runs keep what they need to go on after an interruption.
   virtual bool resumes() const { return false; }
+
+  // Runs with the same text may be trained together, as a group; "": such a run is one of its own.
+  virtual std::string group_of(const RunConfig& /*config*/) const { return ""; }
+
+  // Makes the runs of a group by an engine, or by the CPU those that it refuses, and tells of each as it ends. Throws
+  // like run().
+  virtual void run_group(std::span<const TaskRun> group, const Engine& engine, const Engine::Ended& ended) const;
 
   // The same result for the same configuration, always, interrupted or not. Looks at `control.stop()` every few
   // milliseconds and throws Stopped; a run that resumes writes its unfinished file first.

@@ -166,11 +166,41 @@ class TrainingTask final : public Task {
     return kind == DataKind::table ? table_cost(spec) : file_cost(spec, kind);
   }
 
-  RunResult run(const RunConfig& config, const RunControl& control) const override {
+  std::string group_of(const RunConfig& config) const override {
     const RunSpec spec = complete_spec(config);
-    const auto dataset = open_dataset(spec, &control.stop());
-    if (spec.is_baseline()) return run_baseline(*dataset, spec, control.stop());
-    return record_run(*dataset, spec.training, spec.record, control);
+    return spec.is_baseline() ? "" : group_key(spec);
+  }
+
+  void run_group(std::span<const TaskRun> group, const Engine& engine, const Engine::Ended& ended) const override {
+    std::vector<RunSpec> specs;
+    for (const TaskRun& run : group) specs.push_back(complete_spec(*run.config));
+    const std::atomic<bool>& stop = group[0].control->stop();
+    const auto dataset = open_dataset(specs[0], &stop);
+    if (specs[0].is_baseline()) {
+      ended(0, run_baseline(*dataset, specs[0], stop));
+      return;
+    }
+    for (const Engine* trains : {&engine, &cpu_engine()}) {
+      std::vector<RunSlot> slots;
+      std::vector<std::size_t> places;
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        const bool is_its = engine.refusal(specs[i]).empty() == (trains == &engine);
+        if (!is_its) continue;
+        slots.push_back({&specs[i], group[i].control});
+        places.push_back(i);
+      }
+      if (slots.empty()) continue;
+      trains->train(slots, *dataset,
+                    [&](std::size_t slot, RunResult result) { ended(places[slot], std::move(result)); });
+      if (&engine == &cpu_engine()) return;
+    }
+  }
+
+  RunResult run(const RunConfig& config, const RunControl& control) const override {
+    RunResult made;
+    const TaskRun one{&config, &control};
+    run_group({&one, 1}, cpu_engine(), [&](std::size_t, RunResult result) { made = std::move(result); });
+    return made;
   }
 };
 

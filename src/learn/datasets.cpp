@@ -147,18 +147,6 @@ std::string source_key(const RunSpec& spec) {
                      spec.dataset.skip_bad_rows, join(spec.dataset.columns(), "\n"));
 }
 
-// All keys but those of the training.
-std::string dataset_key(const RunSpec& spec) {
-  RunSpec relevant;
-  relevant.data = spec.data;
-  relevant.checksum = spec.checksum;
-  relevant.text = spec.text;
-  relevant.size = spec.size;
-  relevant.length = spec.length;
-  relevant.dataset = spec.dataset;
-  return fmt::format("{}\n{}", spec.dataset.seed, relevant.text_of_keys());
-}
-
 class Cache {
  public:
   std::shared_ptr<const Dataset> get(const RunSpec& spec, const std::atomic<bool>* stop) {
@@ -207,6 +195,17 @@ bool is_number_target(const Column& target, const std::string& loss) {
 }
 
 }  // namespace
+
+std::string dataset_key(const RunSpec& spec) {
+  RunSpec relevant;
+  relevant.data = spec.data;
+  relevant.checksum = spec.checksum;
+  relevant.text = spec.text;
+  relevant.size = spec.size;
+  relevant.length = spec.length;
+  relevant.dataset = spec.dataset;
+  return fmt::format("{}\n{}", spec.dataset.seed, relevant.text_of_keys());
+}
 
 Table read_table(DataFile data, const DatasetOptions& options) {
   data.columns = options.columns();

@@ -20,6 +20,9 @@ DataKind kind_of_data(const RunSpec& spec);
 // What a run lacks, such as a data set that is not here, and what to do about it; "" if nothing.
 std::string missing_data(const RunSpec& spec);
 
+// All that the samples of a run depend on, as text.
+std::string dataset_key(const RunSpec& spec);
+
 // The samples of a run, split and encoded. A source is read once, and what is prepared is shared by the runs that want
 // the same, as long as there is memory for it. May be called from any thread; preparing is done by one thread at a
 // time. Throws FileError where the file is not the one that the spec's checksum names, has a value that cannot be used,
