@@ -1,9 +1,9 @@
 // Times the kernels of every table that this machine has, at the shapes of the 8-32-64-32-1 network and at larger ones.
 // "items" are multiply-adds where there are any, and elements otherwise. A single table:
 //   kernels_bench --benchmark_filter=AVX2/float
+#include "bench/peaks.hpp"
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/peaks.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -171,7 +171,7 @@ void product(benchmark::State& state, const Table<T>& table, ProductShape shape)
 template <class T>
 void peak(benchmark::State& state) {
   double items = 0;
-  for (auto _ : state) items += multiply_adds<T>(1000);
+  for (auto _ : state) items += ignd::bench::multiply_adds<T>(1000);
   state.SetItemsProcessed(static_cast<std::int64_t>(items));
 }
 

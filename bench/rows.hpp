@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// What `ignd bench` measures: the rows of its table, and what they cost at the least.
-namespace ignd::cli {
+// What ignd_bench measures: the rows of its table, and the least that each could cost.
+namespace ignd::bench {
 
 // A pass through the samples of a small model has so many: a multiple of all sizes of batches.
 inline constexpr std::size_t sample_count = 2048;
@@ -91,4 +91,15 @@ inline constexpr BatchKind averaged_ignd{"ignd average", "ignd", BatchMode::aver
 inline constexpr BatchKind exact_ignd{"ignd exact", "ignd", BatchMode::exact};
 inline constexpr BatchKind batched_adam{"adam", "adam", BatchMode::average};
 
-}  // namespace ignd::cli
+// Steps with one sample at a time and with mini-batches: networks for tables, linear models, Q-learning and control.
+std::vector<Row> step_rows();
+
+// The paper's networks for images, on one thread and on two, and for texts, with four optimizers each.
+std::vector<Row> network_rows();
+
+// What the cache lines of a hashed step cost by themselves: it reads the sample, and reads, changes and writes each
+// weight that it touches.
+Timed time_lines();
+std::size_t hashed_table_bytes();
+
+}  // namespace ignd::bench

@@ -1,6 +1,5 @@
-#include "cli/network_rows.hpp"
-
-#include "cli/paper_networks.hpp"
+#include "bench/paper_networks.hpp"
+#include "bench/rows.hpp"
 
 #include <array>
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace ignd::cli {
+namespace ignd::bench {
 namespace {
 
 constexpr std::size_t image_count = 8;
@@ -238,4 +237,4 @@ std::vector<Row> network_rows() {
   return rows;
 }
 
-}  // namespace ignd::cli
+}  // namespace ignd::bench

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-// Loops that do nothing but one kind of work, as fast as the machine can: what `ignd bench` measures floors with. Each
-// returns how much work it did.
-namespace ignd::kernels {
+// Loops that do one kind of work as fast as the machine can: ignd_bench computes its floors from them. Each returns how
+// much work it did.
+namespace ignd::bench {
 
 template <class T>
 double multiply_adds(std::size_t rounds);  // numbers multiplied and added
@@ -24,4 +24,4 @@ double updated_bytes(std::span<float> array);  // each read, changed and written
 // table[index[k]] += x[k] for one k after the other: a cache line each where the table is large.
 double changed_lines(std::span<float> table, std::span<const std::uint32_t> index, std::span<const float> x);
 
-}  // namespace ignd::kernels
+}  // namespace ignd::bench

@@ -1,16 +1,16 @@
-// Compiled once per instruction set, like simd.cpp.
-#include "kernels/peaks.hpp"
+// Compiled once per instruction set, like src/kernels/simd.cpp.
+#include "bench/peaks.hpp"
 
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/peaks.cpp"
+#define HWY_TARGET_INCLUDE "bench/peaks.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 // (kept apart so that the order stays)
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace ignd::kernels::HWY_NAMESPACE {
+namespace ignd::bench::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Twelve sums side by side: more than the multipliers' latency times their number.
@@ -105,11 +105,11 @@ double stored_bytes_double(std::size_t rounds) { return stored_bytes_of<double>(
 double roots_and_quotients_float(std::size_t rounds) { return roots_and_quotients_of<float>(rounds); }
 double roots_and_quotients_double(std::size_t rounds) { return roots_and_quotients_of<double>(rounds); }
 
-}  // namespace ignd::kernels::HWY_NAMESPACE
+}  // namespace ignd::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ignd::kernels {
+namespace ignd::bench {
 
 HWY_EXPORT(multiply_adds_float);
 HWY_EXPORT(multiply_adds_double);
@@ -158,5 +158,5 @@ double changed_lines(std::span<float> table, std::span<const std::uint32_t> inde
   return static_cast<double>(index.size());
 }
 
-}  // namespace ignd::kernels
+}  // namespace ignd::bench
 #endif

@@ -1,50 +1,62 @@
-#include "cli/bench.hpp"
+#include "bench/rows.hpp"
 
-#include "base/text.hpp"
-#include "cli/batch_rows.hpp"
-#include "cli/bench_row.hpp"
-#include "cli/network_rows.hpp"
-#include "cli/output.hpp"
-#include "ignd/ignd.hpp"
+#include "bench/peaks.hpp"
 #include "kernels/flush_to_zero.hpp"
-#include "kernels/kernels.hpp"
-#include "kernels/peaks.hpp"
 #include "rl/policy_evaluation.hpp"
 #include "rl/q_learning.hpp"
 #include "rl/transitions.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
-#include <functional>
+#include <chrono>
 #include <iterator>
-#include <memory>
 #include <numeric>
-#include <thread>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <malloc.h>
 
-namespace ignd::cli {
+namespace ignd::bench {
+
+void Timed::warm_up() {
+  for (double done = 0; done < warm_up_units; done += units_per_pass) pass();
+}
+
+void Timed::round() {
+  if (starts_warm) pass();
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < passes; ++i) pass();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  seconds_per_unit.push_back(elapsed.count() / (units_per_pass * static_cast<double>(passes)));
+}
+
+void Timed::calibrate() {
+  round();
+  const double one = seconds_per_unit.back() * units_per_pass;
+  passes = static_cast<std::size_t>(std::max(1.0, round_seconds / one));
+  starts_warm = one < round_seconds;
+  seconds_per_unit.clear();
+}
+
+double Timed::typical() const {
+  std::vector<double> values = seconds_per_unit;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Timed::spread() const {
+  std::vector<double> sorted = seconds_per_unit;
+  std::sort(sorted.begin(), sorted.end());
+  return (sorted[sorted.size() * 3 / 4] - sorted[sorted.size() / 4]) / 2 / typical();
+}
+
+double Timed::best() const { return *std::min_element(seconds_per_unit.begin(), seconds_per_unit.end()); }
+
 namespace {
 
 constexpr std::size_t hash_bits = 18;
 constexpr std::size_t active_features = 40;
 constexpr std::size_t nearest_cache_bytes = std::size_t{48} << 10;  // of most machines at the most
-constexpr std::size_t array_bytes = std::size_t{128} << 20;         // more than the last cache of most machines
-
-double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double heap_megabytes() {
-  const auto use = mallinfo2();
-  return 1e-6 * static_cast<double>(use.uordblks + use.hblkhd);
-}
 
 template <class T>
 const char* precision_name() {
@@ -149,15 +161,6 @@ Timed time_q_updates(const std::string& map, const Optimizer& optimizer) {
           static_cast<double>(sample_count)};
 }
 
-// What the cache lines of a hashed step cost by themselves: the sample read, each touched weight read, changed and
-// written.
-Timed time_lines() {
-  auto data = std::make_shared<SparseData>();
-  auto table = std::make_shared<AlignedVector<float>>(std::size_t{1} << hash_bits);
-  return {[data, table] { kernels::changed_lines(*table, data->index, data->values); },
-          static_cast<double>(sample_count * active_features)};
-}
-
 // A step of the system, its features and an update of the values of the policy a = 0.
 Timed time_control(const ContinuousSystem& system, const Optimizer& optimizer) {
   auto transitions = std::make_shared<Transitions>(hold_actions(system, 0.1), TransitionOptions{}, 1);
@@ -203,7 +206,92 @@ void add_network(std::vector<Row>& rows, const std::vector<std::size_t>& widths,
                   }});
 }
 
-std::vector<Row> all_rows() {
+struct BatchRun {
+  std::unique_ptr<Model<float>> model;
+  std::unique_ptr<BatchTrainer<float>> trainer;
+  Samples<float> samples;
+  std::vector<std::uint32_t> order;
+  std::vector<Sample<float>> batch;
+
+  BatchRun(const std::string& spec, std::size_t features, const Optimizer& optimizer, const BatchOptions& options)
+      : model(make_model<float>(spec)),
+        trainer(std::make_unique<BatchTrainer<float>>(
+            *model,
+            BatchTrainerOptions{.optimizer = optimizer, .schedule = Schedule::constant(1e-4), .batch = options})),
+        samples(features),
+        order(sample_count) {
+    RandomStream stream(1, "bench");
+    std::vector<float> x(features);
+    for (std::size_t i = 0; i < sample_count; ++i) {
+      for (float& value : x) value = static_cast<float>(stream.normal());
+      samples.add(x, x[0] + 0.1 * stream.normal());
+    }
+    std::iota(order.begin(), order.end(), 0U);
+    stream.shuffle(order);
+    batch.reserve(options.size);
+  }
+
+  void pass() {
+    const std::size_t size = trainer->options().batch.size;
+    for (std::size_t start = 0; start < sample_count; start += size) {
+      batch.clear();
+      for (std::size_t k = start; k < start + size; ++k) batch.push_back(samples[order[k]]);
+      trainer->step(batch);
+    }
+    if (trainer->status() != StepStatus::learned) throw Error("a benchmark run ended early");
+  }
+};
+
+// For each sample: forward, update and, but for the first layer, backward; of an exact step half of the Gram matrix,
+// which is symmetric, and Cholesky's factors, whose doubles count twice. Weights are written once for each batch.
+Work batch_work(const std::vector<std::size_t>& widths, std::size_t size, bool exact, bool roots) {
+  Work work;
+  const auto b = static_cast<double>(size);
+  for (std::size_t l = 0; l < widths.size(); ++l) {
+    const std::size_t outputs = l + 1 < widths.size() ? widths[l + 1] : 1;
+    const auto weights = static_cast<double>((widths[l] + 1) * outputs);
+    work.multiply_adds += weights * (l == 0 ? 2 : 3);
+    work.weight_bytes += weights * sizeof(float) / b;
+    if (exact) work.multiply_adds += b / 2 * static_cast<double>(widths[l] + 1 + outputs);
+    if (roots) work.roots += weights / b;
+  }
+  if (exact) work.multiply_adds += 2 * b * b / 6;
+  return work;
+}
+
+std::vector<Row> batch_rows() {
+  const std::vector<std::size_t> paper{8, 32, 64, 32}, linear{64};
+  std::vector<Row> rows;
+  for (const auto& [spec, widths] :
+       {std::pair("mlp:widths=8x32x64x32", paper), std::pair("linear:features=64", linear)}) {
+    for (const std::size_t size : {8U, 32U, 128U}) {
+      for (const BatchKind& kind : {batched_sgd, averaged_ignd, exact_ignd, batched_adam}) {
+        const BatchOptions options{.size = size, .mode = kind.mode, .lambda = 1};
+        const Optimizer optimizer = find_optimizer(kind.optimizer);
+        const Work work = batch_work(widths, size, kind.mode == BatchMode::exact, takes_roots(optimizer));
+        rows.push_back({spec, fmt::format("{} b={}", kind.name, size), "float",
+                        [spec = std::string(spec), features = widths[0], optimizer, options, work] {
+                          auto run = std::make_shared<BatchRun>(spec, features, optimizer, options);
+                          return Measured{work, {[run] { run->pass(); }, static_cast<double>(sample_count)}};
+                        }});
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Timed time_lines() {
+  auto data = std::make_shared<SparseData>();
+  auto table = std::make_shared<AlignedVector<float>>(std::size_t{1} << hash_bits);
+  return {[data, table] { changed_lines(*table, data->index, data->values); },
+          static_cast<double>(sample_count * active_features)};
+}
+
+std::size_t hashed_table_bytes() { return sizeof(float) << hash_bits; }
+
+std::vector<Row> step_rows() {
   const std::vector<std::size_t> paper{8, 32, 64, 32};  // the paper's network for tables
   const std::vector<std::size_t> wide{64, 256, 256};
   std::vector<Row> rows;
@@ -242,141 +330,7 @@ std::vector<Row> all_rows() {
     }
   }
   std::ranges::move(batch_rows(), std::back_inserter(rows));
-  std::ranges::move(network_rows(), std::back_inserter(rows));
   return rows;
 }
 
-// Seconds per unit of each kind of work at the machine's best.
-struct Peaks {
-  Timed multiply_adds, stores, roots;
-};
-
-template <class T>
-Peaks make_peaks() {
-  constexpr std::size_t rounds = 1000;
-  return {{[] { kernels::multiply_adds<T>(rounds); }, kernels::multiply_adds<T>(rounds)},
-          {[] { kernels::stored_bytes<T>(rounds); }, kernels::stored_bytes<T>(rounds)},
-          {[] { kernels::roots_and_quotients<T>(rounds); }, kernels::roots_and_quotients<T>(rounds)}};
-}
-
-// Both of two threads at once: they may share a processor. Long enough for the start of a thread not to count.
-Timed time_two_threads() {
-  constexpr std::size_t rounds = 200'000;
-  return {[] {
-            std::thread other([] { kernels::multiply_adds<float>(rounds); });
-            kernels::multiply_adds<float>(rounds);
-            other.join();
-          },
-          2 * kernels::multiply_adds<float>(rounds)};
-}
-
-struct AllPeaks {
-  Peaks in_float = make_peaks<float>();
-  Peaks in_double = make_peaks<double>();
-  Timed lines = time_lines();
-  Timed two_threads = time_two_threads();
-  std::shared_ptr<std::vector<float>> array = std::make_shared<std::vector<float>>(array_bytes / sizeof(float));
-  Timed reads = {[array = array] { kernels::read_bytes(*array); }, static_cast<double>(array_bytes)};
-  Timed updates = {[array = array] { kernels::updated_bytes(*array); }, static_cast<double>(array_bytes)};
-
-  std::vector<Timed*> all() {
-    return {&in_float.multiply_adds,
-            &in_float.stores,
-            &in_float.roots,
-            &in_double.multiply_adds,
-            &in_double.stores,
-            &in_double.roots,
-            &lines,
-            &two_threads,
-            &reads,
-            &updates};
-  }
-};
-
-// By the best rounds: a peak is what the machine can do, not what it does while disturbed. But for the lines, which are
-// a piece of work like the rows and no peak: what one costs changes with what others leave of the caches, for the step
-// as well, so that both are taken by the median of the same rounds.
-double floor_us(const Row& row, const AllPeaks& peaks) {
-  const Work& work = row.measured.work;
-  const Peaks& numbers = row.precision == "float" ? peaks.in_float : peaks.in_double;
-  const Timed& shared = row.threads == 2 ? peaks.two_threads : numbers.multiply_adds;
-  return 1e6 * (work.multiply_adds * numbers.multiply_adds.best() + work.shared_multiply_adds * shared.best() +
-                work.weight_bytes * numbers.stores.best() + work.memory_reads * peaks.reads.best() +
-                work.memory_updates * peaks.updates.best() + work.roots * numbers.roots.best() +
-                work.lines * peaks.lines.typical());
-}
-
-void print_peaks(const Peaks& peaks, const char* precision) {
-  fmt::print("peaks, {:6}: {:.1f} G multiply-adds/s, {:.1f} GB/s stored, {:.2f} G root-and-quotients/s\n", precision,
-             1e-9 / peaks.multiply_adds.best(), 1e-9 / peaks.stores.best(), 1e-9 / peaks.roots.best());
-}
-
-void print_head(const AllPeaks& peaks, unsigned repeats) {
-  fmt::print("ignd {}, {}, {} kernels; median of {} rounds\n", version(), compiler(), cpu_path(), repeats);
-  print_peaks(peaks.in_float, "float");
-  print_peaks(peaks.in_double, "double");
-  fmt::print("two threads, float: {:.1f} G multiply-adds/s\n", 1e-9 / peaks.two_threads.best());
-  fmt::print("a random line of {} kB: {:.2f} ns, spread {:.1f}%, at best {:.2f}\n",
-             (std::size_t{4} << hash_bits) / 1024, 1e9 * peaks.lines.typical(), 100 * peaks.lines.spread(),
-             1e9 * peaks.lines.best());
-  fmt::print("{} MB in a row: {:.1f} GB/s read, {:.1f} GB/s changed\n\n", array_bytes >> 20, 1e-9 / peaks.reads.best(),
-             1e-9 / peaks.updates.best());
-  fmt::print("{:28} {:22} {:8} {:>7} {:>10} {:>8} {:>10} {:>7} {:>7}\n", "model", "optimizer", "numbers", "threads",
-             "us/sample", "spread", "floor us", "ratio", "MB");
-}
-
-void print_row(const Row& row, const AllPeaks& peaks, bool json) {
-  const Timed& timed = row.measured.timed;
-  const double us = 1e6 * timed.typical();
-  const double floor = floor_us(row, peaks);
-  if (json) {
-    fmt::print(
-        "{{\"model\":\"{}\",\"optimizer\":\"{}\",\"precision\":\"{}\",\"threads\":{},\"us_per_sample\":{:.5g},"
-        "\"spread\":{:.3g},\"floor_us\":{:.5g},\"megabytes\":{:.4g},\"cpu_path\":\"{}\"}}\n",
-        row.model, row.optimizer, row.precision, row.threads, us, timed.spread(), floor, row.megabytes, cpu_path());
-  } else {
-    fmt::print("{:28} {:22} {:8} {:7} {:10.3f} {:7.1f}% {:10.3f} {:7.2f} {:7.1f}\n", row.model, row.optimizer,
-               row.precision, row.threads, us, 100 * timed.spread(), floor, us / floor, row.megabytes);
-  }
-}
-
-}  // namespace
-
-int bench(const BenchOptions& options) {
-  std::vector<Row> rows = all_rows();
-  std::erase_if(rows, [&](const Row& row) { return row.label().find(options.filter) == std::string::npos; });
-  if (rows.empty()) {
-    print_error("ignd: no benchmark contains {}; without --filter all are listed\n", in_quotes(options.filter));
-    return 2;
-  }
-
-  AllPeaks peaks;
-  std::vector<Timed*> all = peaks.all();
-  for (Row& row : rows) {
-    const double before = heap_megabytes();
-    row.measured = row.start();
-    row.measured.timed.warm_up();
-    row.megabytes = heap_megabytes() - before;
-    all.push_back(&row.measured.timed);
-  }
-
-  // Round by round through everything: a disturbance falls on all alike and the ratios stay.
-  for (Timed* timed : all) timed->calibrate();
-  // This thread's: a second one that computes must not make up for what others took.
-  const double wall_start = seconds_of(CLOCK_MONOTONIC);
-  const double cpu_start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-  for (unsigned repeat = 0; repeat < options.repeats; ++repeat) {
-    for (Timed* timed : all) timed->round();
-  }
-  const double busy = (seconds_of(CLOCK_MONOTONIC) - wall_start) / (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_start);
-
-  if (!options.json) print_head(peaks, options.repeats);
-  for (const Row& row : rows) print_row(row, peaks, options.json);
-  if (busy > 1.03) {
-    print_error("ignd: the machine is busy: {:.0f} % of the time went to others; the figures are too high\n",
-                100 * (1 - 1 / busy));
-  }
-  return 0;
-}
-
-}  // namespace ignd::cli
+}  // namespace ignd::bench

@@ -8,7 +8,7 @@
 #include <vector>
 
 // The paper's networks for images and texts, and samples to measure their speed with.
-namespace ignd::cli {
+namespace ignd::bench {
 
 inline constexpr const char* cnn_text =
     "image 3 224 224; convolution 32; relu; max-pool; convolution 64; relu; max-pool; convolution 128; relu; max-pool; "
@@ -34,4 +34,4 @@ inline std::vector<std::uint32_t> random_text(RandomStream& stream) {
   return tokens;
 }
 
-}  // namespace ignd::cli
+}  // namespace ignd::bench
