@@ -2,7 +2,7 @@
 
 #include "bench/peaks.hpp"
 #include "kernels/flush_to_zero.hpp"
-#include "rl/policy_evaluation.hpp"
+#include "rl/policy_iteration.hpp"
 #include "rl/q_learning.hpp"
 #include "rl/transitions.hpp"
 

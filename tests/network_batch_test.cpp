@@ -3,7 +3,7 @@
 #include "ignd/batch_trainer.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/network.hpp"
-#include "models/transpose.hpp"
+#include "models/matrix_product.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/loss_check.hpp"
+#include "ignd/samples.hpp"
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
@@ -20,6 +21,9 @@
 
 namespace ignd {
 namespace {
+
+// How many samples ahead a fetch is asked for: a step takes longer than a line takes to arrive from memory.
+constexpr std::size_t fetch_ahead = 2;
 
 // One question for all of them: x - x is zero for a finite number and NaN for any other.
 template <class... Numbers>
@@ -252,7 +256,38 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
 }
 
+template <class T>
+StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
+  [[maybe_unused]] const kernels::FlushToZero flush;
+  StepInfo last;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (order[k] >= samples.size()) {
+      throw InvalidArgument(fmt::format("the order names sample {}, but there are {}", order[k], samples.size()));
+    }
+    if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
+    trainer.step_without_denormals(samples[order[k]], last);
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
+template <class T>
+StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps) {
+  [[maybe_unused]] const kernels::FlushToZero flush;
+  StepInfo last;
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    trainer.step_without_denormals(samples[k], last);
+    if (!steps.empty()) steps[k] = last;
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
 template class Trainer<float>;
 template class Trainer<double>;
+template StepInfo learn(Trainer<float>&, std::span<const Sample<float>>, std::span<StepInfo>);
+template StepInfo learn(Trainer<double>&, std::span<const Sample<double>>, std::span<StepInfo>);
+template StepInfo learn(Trainer<float>&, const Samples<float>&, std::span<const std::uint32_t>);
+template StepInfo learn(Trainer<double>&, const Samples<double>&, std::span<const std::uint32_t>);
 
 }  // namespace ignd

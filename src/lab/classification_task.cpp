@@ -10,7 +10,7 @@
 #include "learn/image_dataset.hpp"
 #include "learn/run.hpp"
 #include "learn/text_dataset.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "ignd/aligned.hpp"
+#include "ignd/batch.hpp"
 #include "ignd/model.hpp"
 #include "ignd/random.hpp"
-#include "models/batch_pass.hpp"
-#include "models/row_announcer.hpp"
-#include "models/shape.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +14,89 @@
 #include <vector>
 
 namespace ignd {
+
+// What passes between two layers for one sample.
+struct Shape {
+  enum class Kind {
+    values,    // so many numbers
+    image,     // channels x height x width, channel by channel and row by row
+    sequence,  // at most so many steps of so many numbers each
+    tokens     // at most so many steps, each one of so many whole numbers
+  };
+
+  Kind kind = Kind::values;
+  std::array<std::size_t, 3> size{};
+
+  static Shape values(std::size_t count) { return {Kind::values, {count, 1, 1}}; }
+  static Shape image(std::size_t channels, std::size_t height, std::size_t width) {
+    return {Kind::image, {channels, height, width}};
+  }
+  static Shape sequence(std::size_t steps, std::size_t width) { return {Kind::sequence, {steps, width, 1}}; }
+  static Shape tokens(std::size_t steps, std::size_t vocabulary) { return {Kind::tokens, {steps, vocabulary, 1}}; }
+
+  // How many numbers it is at the most; none for tokens.
+  std::size_t count() const { return kind == Kind::tokens ? 0 : size[0] * size[1] * size[2]; }
+
+  std::string text() const;  // "image 3 224 224"
+
+  bool operator==(const Shape&) const = default;
+};
+
+// Through which a layer says which rows of its tables it is about to read, each table by its number in row_tables().
+struct RowAnnouncer {
+  RowReader* reader = nullptr;  // null where nobody asks
+  std::size_t first_table = 0;
+
+  void operator()(std::size_t table, std::span<const std::uint32_t> rows) const {
+    if (reader != nullptr) reader->about_to_read(first_table + table, rows);
+  }
+};
+
+// What passes between two layers for the samples of a batch, one sample after the other. On the way back it is rows of
+// J, as many for each sample.
+template <class T>
+struct BatchValues {
+  BatchValues(std::size_t numbers, std::size_t samples)
+      : count(numbers), values(numbers * samples), steps(samples, 1) {}
+
+  const T* value(std::size_t sample) const { return values.data() + sample * count; }
+  T* value(std::size_t sample) { return values.data() + sample * count; }
+  // Null where nobody asks.
+  const T* delta(std::size_t row) const { return deltas.empty() ? nullptr : deltas.data() + row * count; }
+  T* delta(std::size_t row) { return deltas.empty() ? nullptr : deltas.data() + row * count; }
+
+  std::size_t count;  // of a sample
+  AlignedVector<T> values, deltas;
+  std::vector<std::size_t> steps;  // of each sample's sequence; 1 for everything else
+  std::span<const Input<T>> x;     // of the network's input: whose tokens are read
+};
+
+// Where a layer stands in a batch, and the room it is given.
+template <class T>
+struct BatchPlace {
+  std::size_t samples;  // at the most
+  std::size_t rows;     // of J, at the most
+  std::size_t weights;  // where the layer's start
+  BatchValues<T>& in;
+  BatchValues<T>& out;
+  std::vector<BatchBlock<T>>& blocks;  // to which the layer appends its own, once
+};
+
+// The way of a batch through a layer. Neither direction allocates once the largest sample has been seen.
+template <class T>
+class BatchPass {
+ public:
+  BatchPass() = default;
+  BatchPass(const BatchPass&) = delete;
+  BatchPass& operator=(const BatchPass&) = delete;
+  BatchPass(BatchPass&&) = delete;
+  BatchPass& operator=(BatchPass&&) = delete;
+  virtual ~BatchPass() = default;
+
+  virtual void forward(std::span<const T> w, std::size_t samples, const RowAnnouncer& about_to_read) = 0;
+  // Any number of times after forward on the same samples. Fills the deltas of what the layer takes, and its blocks.
+  virtual void backward(std::span<const T> w, std::size_t samples, std::size_t per_sample) = 0;
+};
 
 // One sample's way through a layer. The network sets the pointers when the trace is made and owns what they point to;
 // what else a layer needs between forward and backward it keeps in a class derived from this one.
@@ -74,6 +157,27 @@ struct PlacedLayer {
   std::shared_ptr<const Layer<T>> layer;
   std::size_t weights = 0;
   std::size_t tables = 0;
+};
+
+// The way of a batch through any layer: its samples go one after the other, each with a pass of its own. The layer must
+// outlive it.
+template <class T>
+class SampleBySample final : public BatchPass<T> {
+ public:
+  SampleBySample(const Layer<T>& layer, const BatchPlace<T>& place);
+
+  void forward(std::span<const T> w, std::size_t samples, const RowAnnouncer& about_to_read) override;
+  void backward(std::span<const T> w, std::size_t samples, std::size_t per_sample) override;
+
+ private:
+  std::span<const T> keep(std::span<const T> numbers, std::size_t block, std::size_t row, bool copy);
+
+  const Layer<T>& layer_;
+  BatchPlace<T> place_;
+  std::size_t first_block_;
+  std::vector<Sensitivity<T>> j_;  // of each sample
+  std::vector<std::unique_ptr<Pass<T>>> passes_;
+  std::vector<std::vector<AlignedVector<T>>> kept_;  // of each block, for each row of J
 };
 
 }  // namespace ignd

@@ -1,7 +1,7 @@
 #include "models/matrix_product.hpp"
 
 #include "ignd/error.hpp"
-#include "models/openmp_threads.hpp"
+#include "models/onednn_program.hpp"
 
 #include <algorithm>
 

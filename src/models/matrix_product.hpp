@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace ignd {
@@ -17,5 +19,26 @@ struct Matrix {
 template <class T>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add = false);
+
+// out[c][r] = in[r][c]. Square by square, each by way of a copy: the rows of a matrix may be so far apart that a cache
+// cannot hold a line of several of them at once.
+template <class T>
+void transpose(const T* in, std::size_t rows, std::size_t columns, std::size_t in_stride, T* out,
+               std::size_t out_stride) {
+  constexpr std::size_t side = 16;
+  std::array<T, side * side> square;
+  for (std::size_t top = 0; top < rows; top += side) {
+    const std::size_t high = std::min(rows - top, side);
+    for (std::size_t left = 0; left < columns; left += side) {
+      const std::size_t wide = std::min(columns - left, side);
+      for (std::size_t r = 0; r < high; ++r) {
+        for (std::size_t c = 0; c < wide; ++c) square[c * side + r] = in[(top + r) * in_stride + left + c];
+      }
+      for (std::size_t c = 0; c < wide; ++c) {
+        std::copy_n(square.data() + c * side, high, out + (left + c) * out_stride + top);
+      }
+    }
+  }
+}
 
 }  // namespace ignd

@@ -2,9 +2,9 @@
 
 #include "base/text.hpp"
 #include "ignd/error.hpp"
+#include "models/dense_layers.hpp"
 #include "models/image_layers.hpp"
 #include "models/sequence_layers.hpp"
-#include "models/value_layers.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,6 @@
 #include "ignd/error.hpp"
-#include "models/image_group.hpp"
+#include "models/image_layers.hpp"
 #include "models/onednn_program.hpp"
-#include "models/openmp_threads.hpp"
 
 #include <algorithm>
 #include <bit>

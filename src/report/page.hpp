@@ -2,7 +2,7 @@
 
 #include "lab/experiment_results.hpp"
 #include "report/figure.hpp"
-#include "report/paper_table.hpp"
+#include "report/result_table.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "report/recommendation.hpp"
 
 #include "base/text.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 
 #include <algorithm>
 #include <array>

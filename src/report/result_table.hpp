@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lab/experiment_results.hpp"
 #include "report/statistics.hpp"
 
 #include <string>
@@ -34,5 +35,15 @@ std::string markdown_tables(const ExperimentResults& experiment);
 std::string latex_table(const ExperimentResults& experiment);
 std::string curves_csv(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
+
+// The numbers that the paper gives, beside what is measured of them so far.
+struct PaperTable {
+  std::vector<std::string> header;
+  ResultTable table;                 // two rows for each panel: the paper's and ours
+  std::vector<std::string> missing;  // what is not measured yet, and the command for it
+};
+
+// Of all experiments with a place in the paper, measured or not.
+PaperTable paper_table(const std::vector<ExperimentResults>& experiments);
 
 }  // namespace ignd

@@ -1,9 +1,11 @@
 #pragma once
 
-#include "models/shape.hpp"
+#include "ignd/mlp.hpp"
+#include "models/layer.hpp"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ignd {
 
@@ -17,5 +19,8 @@ std::string named_network(std::string_view text, const Shape& input);
 
 // Whether a text begins like one of these.
 bool is_network_name(std::string_view text);
+
+std::vector<std::string> activation_names();
+std::string activation_name(Activation activation);
 
 }  // namespace ignd

@@ -1,9 +1,25 @@
-#include "models/sample_by_sample.hpp"
+#include "models/layer.hpp"
 
 #include <algorithm>
 #include <variant>
 
+#include <fmt/format.h>
+
 namespace ignd {
+
+std::string Shape::text() const {
+  switch (kind) {
+    case Kind::values:
+      return fmt::format("values {}", size[0]);
+    case Kind::image:
+      return fmt::format("image {} {} {}", size[0], size[1], size[2]);
+    case Kind::sequence:
+      return fmt::format("sequence {} {}", size[0], size[1]);
+    case Kind::tokens:
+      return fmt::format("tokens {} {}", size[0], size[1]);
+  }
+  return "nothing";
+}
 
 template <class T>
 SampleBySample<T>::SampleBySample(const Layer<T>& layer, const BatchPlace<T>& place)

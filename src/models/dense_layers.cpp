@@ -1,8 +1,8 @@
-#include "models/value_layers.hpp"
+#include "models/dense_layers.hpp"
 
 #include "ignd/initial_weights.hpp"
 #include "kernels/kernels.hpp"
-#include "models/dense_batch_pass.hpp"
+#include "models/matrix_product.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,62 @@
 
 namespace ignd {
 namespace {
+
+// The way of a batch through a dense layer: one matrix product for all samples in each direction, so that the weights
+// are read once for each batch.
+template <class T>
+class DenseBatchPass final : public BatchPass<T> {
+ public:
+  explicit DenseBatchPass(const BatchPlace<T>& place);
+
+  void forward(std::span<const T> w, std::size_t samples, const RowAnnouncer& about_to_read) override;
+  void backward(std::span<const T> w, std::size_t samples, std::size_t per_sample) override;
+
+ private:
+  BatchPlace<T> place_;
+  std::size_t inputs_, units_;
+  AlignedVector<T> u_;      // (inputs + 1) x samples; the last row is the biases' 1
+  AlignedVector<T> v_;      // units x rows of J
+  AlignedVector<T> below_;  // inputs x rows of J
+};
+
+template <class T>
+DenseBatchPass<T>::DenseBatchPass(const BatchPlace<T>& place)
+    : place_(place),
+      inputs_(place.in.count),
+      units_(place.out.count),
+      u_((inputs_ + 1) * place.samples),
+      v_(units_ * place.rows),
+      below_(place.in.deltas.size()) {
+  std::fill_n(u_.end() - static_cast<std::ptrdiff_t>(place.samples), place.samples, T{1});
+  place.blocks.push_back(OuterBatch<T>{.offset = place.weights,
+                                       .inputs = inputs_ + 1,
+                                       .units = units_,
+                                       .u = u_.data(),
+                                       .u_stride = place.samples,
+                                       .v = v_.data(),
+                                       .v_stride = place.rows});
+}
+
+// All rows of the weights are read at every step, so that there is nothing to announce.
+template <class T>
+void DenseBatchPass<T>::forward(std::span<const T> w, std::size_t samples, const RowAnnouncer& /*about_to_read*/) {
+  transpose(place_.in.value(0), samples, inputs_, inputs_, u_.data(), place_.samples);
+  const T* biases = w.data() + inputs_ * units_;
+  for (std::size_t s = 0; s < samples; ++s) std::copy_n(biases, units_, place_.out.value(s));
+  multiply<T>(samples, units_, inputs_, {place_.in.value(0), inputs_}, {w.data(), units_},
+              {place_.out.value(0), units_}, true);
+}
+
+template <class T>
+void DenseBatchPass<T>::backward(std::span<const T> w, std::size_t samples, std::size_t per_sample) {
+  const std::size_t rows = samples * per_sample;
+  transpose(place_.out.delta(0), rows, units_, units_, v_.data(), place_.rows);
+  if (below_.empty()) return;
+  // Large layers are faster this way than with the rows of J in front.
+  multiply<T>(inputs_, rows, units_, {w.data(), units_}, {v_.data(), place_.rows}, {below_.data(), place_.rows});
+  transpose(below_.data(), inputs_, rows, place_.rows, place_.in.delta(0), inputs_);
+}
 
 template <class T>
 class DenseLayer final : public Layer<T> {
