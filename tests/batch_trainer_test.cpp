@@ -924,7 +924,7 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
   EXPECT_EQ(fault({.l2 = 0.1, .batch = {.mode = exact}}),
             "l2 cannot be combined with exact steps of the rule 'gauss-newton:eps_c=auto,eps_lm=1e-05'");
   EXPECT_EQ(fault({.preconditioner = PreconditionerKind::fading_second_moment}),
-            "the fading metric is one of single samples; use second_moment");
+            "the fading preconditioner is one of single samples; use second_moment");
   EXPECT_EQ(fault({.loss = make_vector_loss("softmax")}),
             "the softmax loss needs a model with an output for each class, two at least");
   EXPECT_EQ(fault({.batch = {.size = 10000, .mode = exact, .memory = 1000000}}),
