@@ -2,6 +2,7 @@
 
 #include "bench/peaks.hpp"
 #include "kernels/flush_to_zero.hpp"
+#include "rl/frozen_lake.hpp"
 #include "rl/policy_iteration.hpp"
 #include "rl/q_learning.hpp"
 #include "rl/transitions.hpp"
@@ -142,18 +143,18 @@ Timed time_q_updates(const std::string& map, const Optimizer& optimizer) {
     Outcome outcome;
   };
   auto lake = std::make_shared<FrozenLake>(map, true);
-  auto learning =
-      std::make_shared<QLearning>(*lake, equal_scales(*lake), QLearningOptions{.optimizer = optimizer, .rate = 0.1}, 1);
+  auto environment = std::make_shared<FrozenLakeEnvironment>(*lake, RandomStream(3, "bench"));
+  auto learning = std::make_shared<QLearning>(*environment, equal_scales(environment->pairs()),
+                                              QLearningOptions{.optimizer = optimizer, .rate = 0.1}, 1);
   std::vector<Update> updates;
-  LakeWalk walk(*lake, RandomStream(3, "bench"));
   RandomStream agent(4, "bench");
-  for (std::uint32_t state = walk.reset(); updates.size() < sample_count;) {
+  for (std::uint32_t state = environment->reset(); updates.size() < sample_count;) {
     const auto action = static_cast<std::uint32_t>(agent.below(FrozenLake::action_count));
-    updates.push_back({state, action, walk.step(action)});
+    updates.push_back({state, action, environment->step(action)});
     const Outcome& outcome = updates.back().outcome;
-    state = outcome.over() ? walk.reset() : outcome.state;
+    state = outcome.over() ? environment->reset() : outcome.state;
   }
-  return {[lake, learning, updates] {
+  return {[lake, environment, learning, updates] {
             [[maybe_unused]] const kernels::FlushToZero flush;  // as around an episode
             for (const Update& update : updates) learning->learn(update.state, update.action, update.outcome);
             if (learning->diverged()) throw Error("a benchmark run ended early");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/random.hpp"
+#include "rl/environment.hpp"
 
 #include <cstdint>
 #include <span>
@@ -60,25 +61,15 @@ class FrozenLake {
   std::vector<std::size_t> first_;  // of a state and action, and the end of all
 };
 
-// What a step led to. `terminated`: by the lake itself; `truncated`: by the step limit. Both at once are possible.
-struct Outcome {
-  std::uint32_t state = 0;
-  double reward = 0;
-  bool terminated = false, truncated = false;
-
-  bool over() const { return terminated || truncated; }
-};
-
 // Episodes on a lake, which must outlive them.
-class LakeWalk {
+class FrozenLakeEnvironment final : public DiscreteEnvironment {
  public:
-  LakeWalk(const FrozenLake& lake, RandomStream stream) : lake_(lake), stream_(stream) {}
+  FrozenLakeEnvironment(const FrozenLake& lake, RandomStream stream) : lake_(lake), stream_(stream) {}
 
-  // Begins an episode and returns the start.
-  std::uint32_t reset();
-
-  // Throws InvalidArgument for an unknown action and where no episode is under way.
-  Outcome step(std::uint32_t action);
+  std::uint32_t states() const override { return lake_.states(); }
+  std::uint32_t actions() const override { return FrozenLake::action_count; }
+  std::uint32_t reset() override;
+  Outcome step(std::uint32_t action) override;
 
  private:
   const FrozenLake& lake_;
