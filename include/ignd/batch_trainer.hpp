@@ -10,15 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ignd {
 
 class Checkpoint;
-class DampedSystem;
-enum class BatchSystems;
-template <class T>
-class BatchAlgebra;
 
 enum class BatchMode {
   average,  // the mean of what each sample's own step would be: of gradients or, with Gauss-Newton, of IGND directions
@@ -83,41 +78,17 @@ class BatchTrainer {
 
   // As Trainer has them.
   std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
-  std::uint64_t steps() const { return steps_; }
-  StepStatus status() const { return status_; }
-  const BatchTrainerOptions& options() const { return options_; }
-  const Model<T>& model() const { return model_; }
-  double lambda() const { return lambda_; }  // of the next step
+  std::uint64_t steps() const;
+  StepStatus status() const;
+  const BatchTrainerOptions& options() const;
+  const Model<T>& model() const;
+  double lambda() const;  // of the next step
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
-  struct Room;
-
-  std::vector<std::string> faults() const;
-  std::vector<std::string> rule_faults() const;
-  BatchSystems systems() const;
-  void check(std::span<const Sample<T>> samples, std::span<const double> targets) const;
-  void gather(std::span<const Sample<T>> samples, std::span<const double> targets);
-  StepStatus forward_and_descend(BatchStepInfo& info);
-  StepStatus evaluate_loss(std::span<const T> outputs, BatchStepInfo& info);
-  const BatchSensitivity<T>& sensitivities();
-  StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
-  StepStatus average_vector_steps();
-  StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
-  StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);
-  void follow_gain(BatchStepInfo& info);
-  void describe(Checkpoint& checkpoint) const;
-
-  Model<T>& model_;
-  BatchTrainerOptions options_;
-  std::shared_ptr<const StepRule> rule_;
-  std::unique_ptr<Preconditioner<T>> preconditioner_;
-  std::unique_ptr<Updater<T>> updater_;
-  std::unique_ptr<Room> room_;
-  double lambda_ = 0;
-  std::uint64_t steps_ = 0;
-  StepStatus status_ = StepStatus::learned;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ignd

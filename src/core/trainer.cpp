@@ -169,11 +169,11 @@ void Trainer<T>::step_without_denormals(const Sample<T>& sample, StepInfo& info)
   try {
     info.status = predict_and_descend(sample, info);
   } catch (...) {
-    if (preconditioner_) preconditioner_->undo(model_.parameters());
+    if (preconditioner_) preconditioner_->rollback(model_.parameters());
     throw;
   }
   if (info.status == StepStatus::learned) return;
-  if (preconditioner_) preconditioner_->undo(model_.parameters());
+  if (preconditioner_) preconditioner_->rollback(model_.parameters());
   if (info.status == StepStatus::zero_weight) return;
   check_values(sample);
   status_ = info.status;
@@ -184,7 +184,7 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
   info.prediction = model_.forward(sample.x, trace_);
-  if (preconditioner_ && preconditioner_->meet(trace_.j, model_.parameters())) {
+  if (preconditioner_ && preconditioner_->rescale_for(trace_.j, model_.parameters())) {
     updater_->begin(model_.parameters(), steps_);
     info.prediction = model_.forward(sample.x, trace_);
   }

@@ -1,6 +1,7 @@
 #include "ignd/transform.hpp"
 
 #include "base/spec.hpp"
+#include "core/idle_steps.hpp"
 #include "kernels/kernels.hpp"
 
 #include <cmath>

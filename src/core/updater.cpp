@@ -60,12 +60,12 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
     tables_.push_back(std::move(rows));
   }
-  reserve_room();
+  reserve_scratch();
 }
 
 // A copy of a vector has no room to grow; a step must not allocate.
 template <class T>
-void Updater<T>::reserve_room() {
+void Updater<T>::reserve_scratch() {
   reads_.reserve(tables_.size());
   if (!waits_) return;
   // Long sums have fewer terms than this for all usual betas; beyond them the arrays grow once.
@@ -213,7 +213,7 @@ void Updater<T>::restore(const Checkpoint& checkpoint) {
     cached.last = 0;
     cached.steps.stationary = cached.steps.complete = false;
   }
-  reserve_room();
+  reserve_scratch();
 }
 
 template class Updater<float>;

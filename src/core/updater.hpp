@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/idle_steps.hpp"
 #include "ignd/model.hpp"
 #include "ignd/schedule.hpp"
 #include "ignd/transform.hpp"
@@ -91,7 +92,7 @@ class Updater final : public RowReader {
     IdleSteps<T> steps;
   };
 
-  void reserve_room();
+  void reserve_scratch();
   const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
   void catch_up(LazyTable& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);

@@ -70,7 +70,7 @@ std::uint32_t table_size(unsigned bits) { return std::uint32_t{1} << bits; }
 
 // For whatever a sample of n features needs.
 template <class T>
-[[gnu::noinline]] void reserve_room(std::size_t n, Trace<T>& trace) {
+[[gnu::noinline]] void reserve_trace(std::size_t n, Trace<T>& trace) {
   trace.order.reserve(n);
   trace.index.reserve(n + 1);
   trace.scratch.reserve(n + 1);
@@ -147,7 +147,7 @@ template <class T>
 double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
   const auto& kernel = kernels::table<T>();
   const std::size_t n = x.index.size();
-  if (trace.order.capacity() < n) reserve_room(n, trace);
+  if (trace.order.capacity() < n) reserve_trace(n, trace);
   const bool in_order = kernel.increasing_below(x.index.data(), n, table_size(bits_));
   auto index = x.index;
   auto values = x.values;
