@@ -55,7 +55,7 @@ Peaks make_peaks() {
           {[] { roots_and_quotients<T>(rounds); }, roots_and_quotients<T>(rounds)}};
 }
 
-// Both of two threads at once: they may share a processor. Long enough for the start of a thread not to count.
+// Two threads at once, which may share a processor. Long enough that starting a thread does not matter.
 Timed time_two_threads() {
   constexpr std::size_t rounds = 200'000;
   return {[] {
@@ -89,9 +89,8 @@ struct AllPeaks {
   }
 };
 
-// By the best rounds: a peak is what the machine can do, not what it does while disturbed. But for the lines, which are
-// a piece of work like the rows and no peak: what one costs changes with what others leave of the caches, for the step
-// as well, so that both are taken by the median of the same rounds.
+// Peaks count by their best rounds: what the machine can do undisturbed. The random lines are work like that of the
+// rows, whose cost depends on what other programs leave of the caches: both count by the median of the same rounds.
 double floor_us(const Row& row, const AllPeaks& peaks) {
   const Work& work = row.measured.work;
   const Peaks& numbers = row.precision == "float" ? peaks.in_float : peaks.in_double;
@@ -167,9 +166,9 @@ int measure_all(const Options& options) {
     all.push_back(&row.measured.timed);
   }
 
-  // Round by round through everything: a disturbance falls on all alike and the ratios stay.
+  // Interleaves everything round by round: a disturbance hits all alike and the ratios hold.
   for (Timed* timed : all) timed->calibrate();
-  // This thread's: a second one that computes must not make up for what others took.
+  // Of this thread alone: a second busy thread must not hide the time that others took.
   const double wall_start = seconds_of(CLOCK_MONOTONIC);
   const double cpu_start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   for (unsigned repeat = 0; repeat < options.repeats; ++repeat) {

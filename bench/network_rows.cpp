@@ -44,8 +44,8 @@ NetworkSamples some_texts() {
   return samples;
 }
 
-// One for every weight at every place, for the output and for each of its two derivatives; nobody asks for the
-// derivatives with respect to the image.
+// One for every weight at every place, for the output and for each of its two derivatives; the derivatives with respect
+// to the image are not needed.
 double convolution_multiply_adds() {
   double sum = 0;
   const std::array<double, 4> channels{3, 32, 64, 128};

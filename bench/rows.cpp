@@ -64,13 +64,13 @@ const char* precision_name() {
   return sizeof(T) == sizeof(float) ? "float" : "double";
 }
 
-// Small enough for every optimizer to stay where it is: it is the speed that is looked at.
+// So small that the weights hardly move: only the speed matters.
 double small_rate(const Optimizer& optimizer) {
   return optimizer.has_gradient_rule() || !optimizer.has_plain_transform() ? 1e-4 : 0.05;
 }
 
-// Where the arrays of a small network happen to lie changes its step by a tenth, and differs from row to row and from
-// process to process: every pass goes through several places, each with its share of the samples.
+// Where a small network lies in memory changes its step time by a tenth, from row to row and from process to process.
+// Every pass therefore goes through several copies, each with its share of the samples.
 constexpr std::size_t places = 4;
 
 template <class T>

@@ -11,18 +11,18 @@
 // What ignd_bench measures: the rows of its table, and the least that each could cost.
 namespace ignd::bench {
 
-// A pass through the samples of a small model has so many: a multiple of all sizes of batches.
+// Samples per pass through a small model: a multiple of all batch sizes.
 inline constexpr std::size_t sample_count = 2048;
 
-// Something that can be done over and over and is timed round by round.
+// A repeatable piece of work, timed round by round.
 struct Timed {
   std::function<void()> pass;
   double units_per_pass = 1;
   double warm_up_units = 40'000;
   double round_seconds = 4e-3;  // long beside the clock, and short beside a time slice
   std::size_t passes = 1;
-  // Whether a pass before the clock starts brings back what the other rows have pushed out of the caches. In a pass as
-  // long as a round that does not show.
+  // Whether to run one pass before the clock starts, to bring back what other rows have evicted from the caches. Not
+  // needed where a pass is as long as a round.
   bool starts_warm = false;
   std::vector<double> seconds_per_unit = {};
 

@@ -27,11 +27,11 @@ namespace ignd {
 
 namespace {
 
-// What a step solves systems of.
+// Which linear systems a step solves.
 enum class BatchSystems {
   none,        // one output, whose system is a number; or gradients
-  of_samples,  // of each sample, as many rows as there are outputs
-  of_batch     // all samples' rows together
+  of_samples,  // one per sample, with a row per output
+  of_batch     // one for the whole batch
 };
 
 bool all_finite(std::span<const double> numbers) {
@@ -74,7 +74,8 @@ std::string megabytes(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.3g}", bytes / 1e6) : fmt::format("{:.0f}", bytes / 1e6);
 }
 
-// Of lambda, when the model of the loss was too good or too bad (Levenberg and Marquardt's idea in Martens's form).
+// How lambda changes when the quadratic model predicted the loss well or badly (Levenberg-Marquardt in the form of
+// Martens).
 constexpr double lambda_factor = 1.5;
 constexpr double good_gain = 0.75, bad_gain = 0.25;
 constexpr double least_lambda = 1e-12, most_lambda = 1e12;
@@ -200,24 +201,24 @@ BatchTrainer<T>::Impl::Impl(Model<T>& model, BatchTrainerOptions options)
   if (cancels) give_advice(loss_advice(*options_.loss, *rule_, model.outputs()));
   try {
     workspace_ = std::make_unique<Workspace<T>>(model, options_.batch, targets, systems());
-    sensitivities();  // which take their memory when they are first asked for
+    sensitivities();  // allocates on first use
   } catch (const std::bad_alloc&) {
-    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+    throw InvalidArgument(fmt::format("there is not enough memory for a batch of {} samples", options_.batch.size));
   } catch (const std::length_error&) {
-    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+    throw InvalidArgument(fmt::format("there is not enough memory for a batch of {} samples", options_.batch.size));
   }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.preconditioner == PreconditionerKind::identity) return;
   const std::size_t inputs = metric_inputs(sensitivities(), std::span(update.tables));
   if (inputs == 0) {
     throw InvalidArgument(
-        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",
                     model.spec()));
   }
   preconditioner_ = std::make_unique<Preconditioner<T>>(inputs);
 }
 
-// Of the numbers among the options.
+// Faults of the numeric options.
 template <class T>
 std::vector<std::string> BatchTrainer<T>::Impl::faults() const {
   std::vector<std::string> found;
@@ -227,7 +228,7 @@ std::vector<std::string> BatchTrainer<T>::Impl::faults() const {
   if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
     found.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
   }
-  if (batch.size == 0) found.emplace_back("a batch of 0 samples; it needs one at least");
+  if (batch.size == 0) found.emplace_back("a batch needs at least one sample");
   if (!(batch.lambda >= 0) || !std::isfinite(batch.lambda)) {
     found.push_back(fmt::format("lambda is {}, but must be a finite number of at least 0", batch.lambda));
   }
@@ -236,7 +237,7 @@ std::vector<std::string> BatchTrainer<T>::Impl::faults() const {
                                 least_lambda, most_lambda));
   }
   if (options_.preconditioner == PreconditionerKind::fading_second_moment) {
-    found.emplace_back("the fading preconditioner is one of single samples; use second_moment");
+    found.emplace_back("the fading preconditioner works on single samples only; use second_moment");
   }
   return found;
 }
@@ -247,7 +248,7 @@ BatchSystems BatchTrainer<T>::Impl::systems() const {
   return model_.outputs() > 1 && rule_->damping() ? BatchSystems::of_samples : BatchSystems::none;
 }
 
-// Of the rule together with what it would have to do.
+// Faults of the rule in combination with the other options.
 template <class T>
 std::vector<std::string> BatchTrainer<T>::Impl::rule_faults() const {
   std::vector<std::string> found;
@@ -255,11 +256,11 @@ std::vector<std::string> BatchTrainer<T>::Impl::rule_faults() const {
   const bool exact = batch.mode == BatchMode::exact, several = model_.outputs() > 1;
   const bool gauss_newton = rule_->damping().has_value();
   if (exact && !gauss_newton) {
-    found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
+    found.push_back(fmt::format("exact steps need the rule gauss-newton, not '{}'", rule_->spec()));
   }
   if (several && !gauss_newton && !rule_->is_gradient()) {
     found.push_back(
-        fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
+        fmt::format("the rule '{}' supports one output only; for several use gradient or gauss-newton", rule_->spec()));
   }
   if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
     found.push_back(fmt::format("l2 cannot be combined with {} steps of the rule '{}'{}", to_string(batch.mode),
@@ -279,12 +280,13 @@ template <class T>
 void BatchTrainer<T>::Impl::check(std::span<const Sample<T>> samples, std::span<const double> targets) const {
   if (samples.empty() || samples.size() > options_.batch.size) {
     throw InvalidArgument(
-        fmt::format("a batch of {} samples, but it has 1 to {}", samples.size(), options_.batch.size));
+        fmt::format("the batch has {} samples, but must have 1 to {}", samples.size(), options_.batch.size));
   }
   const std::size_t each = workspace_->targets_each;
   if (targets.size() != (each > 1 ? samples.size() * each : 0)) {
-    throw InvalidArgument(fmt::format("{} targets apart for {} samples, but the loss has {} for each{}", targets.size(),
-                                      samples.size(), each, each == 1 ? ", which is the sample's own" : ""));
+    throw InvalidArgument(fmt::format("there are {} separate targets for {} samples, but the loss has {} per sample{}",
+                                      targets.size(), samples.size(), each,
+                                      each == 1 ? ", which is the sample's own" : ""));
   }
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const Sample<T>& sample = samples[s];
@@ -300,7 +302,7 @@ void BatchTrainer<T>::Impl::check(std::span<const Sample<T>> samples, std::span<
   }
 }
 
-// Samples without weight are none.
+// Skips samples of weight zero.
 template <class T>
 void BatchTrainer<T>::Impl::gather(std::span<const Sample<T>> samples, std::span<const double> targets) {
   Workspace<T>& work = *workspace_;
@@ -362,7 +364,7 @@ StepStatus BatchTrainer<T>::Impl::forward_and_descend(BatchStepInfo& info) {
   return descend(d, decay, info);
 }
 
-// The losses and their derivatives, weights included: those of all samples together have weight 1.
+// The losses and their derivatives, weighted so that the weights of all samples sum to 1.
 template <class T>
 StepStatus BatchTrainer<T>::Impl::evaluate_loss(std::span<const T> outputs, BatchStepInfo& info) {
   Workspace<T>& work = *workspace_;
@@ -388,7 +390,7 @@ StepStatus BatchTrainer<T>::Impl::evaluate_loss(std::span<const T> outputs, Batc
   return finite ? StepStatus::learned : StepStatus::loss_not_finite;
 }
 
-// A gradient needs no more than one row for each sample, however many outputs there are.
+// A gradient needs only one row per sample, however many outputs there are.
 template <class T>
 const BatchSensitivity<T>& BatchTrainer<T>::Impl::sensitivities() {
   Workspace<T>& work = *workspace_;
@@ -430,7 +432,7 @@ StepStatus BatchTrainer<T>::Impl::average_steps(const BatchSensitivity<T>& j, co
   return average_vector_steps();
 }
 
-// Each sample's own system of as many rows as there are outputs.
+// Solves one system per sample, with a row per output.
 template <class T>
 StepStatus BatchTrainer<T>::Impl::average_vector_steps() {
   Workspace<T>& work = *workspace_;
@@ -443,7 +445,7 @@ StepStatus BatchTrainer<T>::Impl::average_vector_steps() {
     for (std::size_t c = 0; c < n; ++c) work.system.curvature()[c * n + c] += eps_c;
     const auto z = std::span(work.z).subspan(s * n, n);
     if (!work.system.solve(n, damping.eps_lm, std::span(work.d1).subspan(s * n, n), z)) {
-      throw SingularSystem("the system of a sample has no solution to rounding; give the rule a larger eps_lm");
+      throw SingularSystem("the system of a sample is singular to rounding; give the rule a larger eps_lm");
     }
     for (double& number : z) number *= work.weight[s] / work.all_weight;
   }
@@ -473,7 +475,7 @@ StepStatus BatchTrainer<T>::Impl::solve_exactly(const BatchSensitivity<T>& j, co
   if (options_.batch.adaptive) lambda_ = std::max(lambda_, few * std::numeric_limits<T>::epsilon() * size);
   if (work.system.solve(rows, lambda_, work.d1, work.z)) return StepStatus::learned;
   throw SingularSystem(
-      fmt::format("the system of the batch has no solution to rounding with lambda {}; use a larger one", lambda_));
+      fmt::format("the system of the batch is singular to rounding with lambda {}; use a larger one", lambda_));
 }
 
 template <class T>
@@ -503,7 +505,7 @@ StepStatus BatchTrainer<T>::Impl::descend(const BatchSensitivity<T>& d, double d
   return StepStatus::learned;
 }
 
-// The batch is looked at once more, now that the weights have moved.
+// Evaluates the batch again, now that the weights have moved.
 template <class T>
 void BatchTrainer<T>::Impl::follow_gain(BatchStepInfo& info) {
   Workspace<T>& work = *workspace_;
@@ -515,7 +517,8 @@ void BatchTrainer<T>::Impl::follow_gain(BatchStepInfo& info) {
     for (std::size_t c = 0; c < n; ++c) bent += work.system.curvature()[k * n + c] * work.change[k - k % n + c];
     promised += info.rate * work.change[k] * (work.d1[k] - info.rate / 2 * bent);
   }
-  // So little is lost in the rounding of the loss; and less than nothing is promised by a rate above 2, or a bad model.
+  // A decrease this small is lost in the rounding of the loss. A negative one is predicted for rates above 2, or by a
+  // bad model.
   if (promised <= std::numeric_limits<T>::epsilon() * std::abs(info.loss) && promised >= 0) return;
   const auto outputs = work.batch->forward(std::span(work.x).first(work.samples), nullptr);
   double loss = 0;

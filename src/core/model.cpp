@@ -128,7 +128,7 @@ Model<T>::Model(std::size_t parameter_count) {
   try {
     w_.resize(parameter_count);
   } catch (const std::bad_alloc&) {
-    throw InvalidArgument(fmt::format("there is no memory for a model of {} parameters", parameter_count));
+    throw InvalidArgument(fmt::format("there is not enough memory for a model of {} parameters", parameter_count));
   }
 }
 

@@ -86,8 +86,8 @@ void Preconditioner<T>::scale(std::span<const T> inputs, std::span<const std::ui
     const InputStatistics& input = inputs_[index.empty() ? k : index[k]];
     double mean = mean_square_with(input, x);
     if (fades_) mean *= std::sqrt(static_cast<double>(input.seen + 1));
-    // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
-    // on, for the step to be refused.
+    // The square of a number below 1e-162 underflows to zero: such an input counts as absent. One that overflows is
+    // passed on, so that the step is refused.
     scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);
   }
 }

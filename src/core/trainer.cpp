@@ -22,10 +22,10 @@
 namespace ignd {
 namespace {
 
-// How many samples ahead a fetch is asked for: a step takes longer than a line takes to arrive from memory.
+// How many samples ahead to prefetch: a step takes longer than a cache line takes to arrive from memory.
 constexpr std::size_t fetch_ahead = 2;
 
-// One question for all of them: x - x is zero for a finite number and NaN for any other.
+// One test for all of them: x - x is zero for a finite number and NaN for any other.
 template <class... Numbers>
 bool all_finite(Numbers... numbers) {
   return (... + (numbers - numbers)) == 0;
@@ -99,7 +99,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   }
   if (options_.preconditioner != PreconditionerKind::identity && input_blocks(trace_.j) != 1) {
     faults.push_back(
-        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",
                     model.spec()));
   }
   if (options_.preconditioner == PreconditionerKind::fading_second_moment && options_.l2 > 0) {
@@ -141,7 +141,7 @@ void Trainer<T>::check(const Sample<T>& sample) const {
   if (!(sample.weight >= 0 && sample.weight <= largest_weight)) refuse_weight(sample.weight);
 }
 
-// Asked only where something has gone wrong: an input that is not finite leaves no sensitivity finite.
+// Called only after a failed step: one input that is not finite is enough to fail it.
 template <class T>
 void Trainer<T>::check_values(const Sample<T>& sample) {
   const auto& values = sample.x.values;
@@ -195,7 +195,7 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
                   .minimum = uses_minimum_ ? loss.minimum(sample.y) : 0,
                   .curvature_floor = curvature_floor_,
                   .l2 = options_.l2};
-  // Number by number: one load of several that were just stored waits until they have reached the cache.
+  // Field by field: a wide load of fields that were just stored would stall until they reach the cache.
   info.loss = {input.loss.value, input.loss.d1, input.loss.d2};
   return descend(sample, input, info);
 }

@@ -13,8 +13,8 @@ namespace ignd {
 
 namespace {
 
-// The sizes of a row and of a dense layer from which rows are better left waiting than stepped along: in short rows and
-// in small layers, finding out what a row has missed costs more than the steps (docs/log/performance.md).
+// The smallest rows and dense layers that are updated lazily: below these sizes, finding out what a row has missed
+// costs more than the steps (docs/log/performance.md).
 constexpr std::size_t waiting_width = 128;
 constexpr std::size_t waiting_weights = 100'000;
 
@@ -63,7 +63,7 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
   reserve_scratch();
 }
 
-// A copy of a vector has no room to grow; a step must not allocate.
+// A copied vector has no spare capacity, and a step must not allocate.
 template <class T>
 void Updater<T>::reserve_scratch() {
   reads_.reserve(tables_.size());
@@ -94,8 +94,8 @@ void Updater<T>::average_layers(std::uint64_t t) {
   average_range(start, w_.size() - start, t);
 }
 
-// A short run of steps is made from the one that is a step shorter, and so all of them in a row; a long one, which is
-// rarer, by itself.
+// A short run of idle steps is built from the run that is one step shorter; a long one, which is rarer, is summed by
+// itself.
 template <class T>
 const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t count = last - first + 1;

@@ -13,8 +13,8 @@
 namespace ignd {
 namespace {
 
-// The way of a batch through a dense layer: one matrix product for all samples in each direction, so that the weights
-// are read once for each batch.
+// A batch's pass through a dense layer: one matrix product for all samples in each direction, so that the weights are
+// read once per batch.
 template <class T>
 class DenseBatchPass final : public BatchPass<T> {
  public:

@@ -8,16 +8,16 @@
 namespace ignd {
 
 // `units` weighted sums of the inputs, stored by input with the biases as the last row. `zeros_stop`: an input of zero
-// passes no derivative on, as behind a rectifier, so that its row is left alone altogether.
+// passes no derivative on, as behind a rectifier, so that its row can be skipped.
 template <class T>
 std::unique_ptr<Layer<T>> make_dense_layer(std::size_t inputs, std::size_t units, bool zeros_stop);
 
-// Number by number, whatever the shape.
+// Elementwise, for any shape.
 enum class Elementwise { relu, tanh };
 template <class T>
 std::unique_ptr<Layer<T>> make_elementwise_layer(const Shape& shape, Elementwise function);
 
-// An image as values.
+// Turns an image into values.
 template <class T>
 std::unique_ptr<Layer<T>> make_flatten_layer(const Shape& shape);
 

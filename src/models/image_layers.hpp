@@ -32,9 +32,8 @@ struct HyperbolicTangent {};
 
 using ImageLayer = std::variant<Convolution, MaxPooling, Rectifier, HyperbolicTangent>;
 
-// Layers that take and give images, one after the other, as one: in float through oneDNN, which keeps layouts of its
-// own between them, on so many threads, and in double through plain loops. Throws InvalidArgument where an image is too
-// small for a layer.
+// A sequence of image layers as one layer. Float uses oneDNN on that many threads, which keeps its own memory layouts
+// between the layers; double uses plain loops. Throws InvalidArgument where an image is too small for a layer.
 template <class T>
 std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
                                             unsigned threads = 1);
@@ -43,7 +42,7 @@ std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, const std::vecto
 template <class T>
 std::unique_ptr<Layer<T>> make_plain_image_layers(const Shape& input, const std::vector<ImageLayer>& layers);
 
-// One of the layers, with the images it takes and gives.
+// One layer of the sequence, with the shapes of its input and output.
 struct ImageStage {
   ImageLayer layer;
   Shape in;
@@ -60,7 +59,7 @@ struct ImagePass : Pass<T> {
   AlignedVector<T> j;  // the sensitivity to the group's weights
 };
 
-// What image layers are, however they are computed: all but the two ways through them. make_pass gives an ImagePass.
+// The base of both implementations: everything but forward and backward. make_pass must return an ImagePass.
 template <class T>
 class ImageGroup : public Layer<T> {
  public:

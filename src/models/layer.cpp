@@ -53,7 +53,7 @@ void SampleBySample<T>::forward(std::span<const T> w, std::size_t samples, const
   }
 }
 
-// Numbers of a pass, which its next way back overwrites: copied where there will be one.
+// The next backward pass overwrites these numbers: copies them if there will be one.
 template <class T>
 std::span<const T> SampleBySample<T>::keep(std::span<const T> numbers, std::size_t block, std::size_t row, bool copy) {
   if (!copy) return numbers;

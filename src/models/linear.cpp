@@ -68,7 +68,7 @@ unsigned checked(unsigned bits) {
 
 std::uint32_t table_size(unsigned bits) { return std::uint32_t{1} << bits; }
 
-// For whatever a sample of n features needs.
+// Reserves what a sample of n features needs.
 template <class T>
 [[gnu::noinline]] void reserve_trace(std::size_t n, Trace<T>& trace) {
   trace.order.reserve(n);

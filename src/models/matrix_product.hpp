@@ -6,7 +6,7 @@
 
 namespace ignd {
 
-// A matrix stored row by row, so many numbers from one row to the next, or the transpose of one.
+// A row-major matrix with `stride` numbers from one row to the next, or the transpose of one.
 template <class T>
 struct Matrix {
   T* at = nullptr;
@@ -20,8 +20,8 @@ template <class T>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add = false);
 
-// out[c][r] = in[r][c]. Square by square, each by way of a copy: the rows of a matrix may be so far apart that a cache
-// cannot hold a line of several of them at once.
+// out[c][r] = in[r][c]. Works on one square at a time, through a small copy: rows may be so far apart that the cache
+// cannot hold a line of each of them at once.
 template <class T>
 void transpose(const T* in, std::size_t rows, std::size_t columns, std::size_t in_stride, T* out,
                std::size_t out_stride) {

@@ -65,7 +65,7 @@ std::span<const T> MlpBatch<T>::forward(std::span<const Input<T>> x, RowReader* 
   return std::span(outputs_).first(samples_ * outputs());
 }
 
-// Rows of J for each sample that are never asked for, as with gradients of many outputs, take no memory.
+// Allocates rows of J on demand: those never asked for, as with gradients of many outputs, take no memory.
 template <class T>
 void MlpBatch<T>::reserve_rows(std::size_t per_sample) {
   if (size_ * per_sample <= stride_) return;

@@ -44,7 +44,7 @@ std::vector<std::size_t> parse_widths(Spec& spec) {
 
 bool parse_bias(Spec& spec) { return spec.count("bias", 1, 0, 1) == 1; }
 
-// Counts with a separator between them; `layer` says what is made of each.
+// Joins layer(count) over all counts of a list.
 template <class Layer>
 std::string for_each_count(std::string_view list, char separator, std::string_view whole, Layer layer) {
   std::string layers;
@@ -134,10 +134,11 @@ std::string named_network(std::string_view text, const Shape& input) {
   std::string threads;
   std::string layers;
   if (name == "cnn") {
-    if (input.kind != Shape::Kind::image) throw InvalidArgument("a cnn reads images, but the samples are none");
+    if (input.kind != Shape::Kind::image) throw InvalidArgument("a cnn reads images, but these samples are not images");
     layers = cnn_layers(rest, text);
   } else if (name == "lstm") {
-    if (input.kind != Shape::Kind::tokens) throw InvalidArgument("an lstm reads texts, but the samples are none");
+    if (input.kind != Shape::Kind::tokens)
+      throw InvalidArgument("an lstm reads texts, but these samples are not texts");
     layers = lstm_layers(rest, text);
   } else if (name == "network") {
     layers = rest;

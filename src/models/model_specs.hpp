@@ -9,7 +9,7 @@
 
 namespace ignd {
 
-// A network as users write it, for samples of a shape, as make_model wants it:
+// Turns a network as users write it, for samples of a given shape, into a spec for make_model:
 //   cnn:32,64,128/128,64   convolutions of 3 x 3 with so many channels, each rectified and pooled by 2 x 2, then dense
 //                          layers of these widths, rectified
 //   lstm:128x128           an embedding of this width and an LSTM of so many units, whose last state is read
@@ -17,7 +17,7 @@ namespace ignd {
 // Throws InvalidArgument, also where a network cannot take such samples.
 std::string named_network(std::string_view text, const Shape& input);
 
-// Whether a text begins like one of these.
+// Whether a text starts with one of these names.
 bool is_network_name(std::string_view text);
 
 std::vector<std::string> activation_names();

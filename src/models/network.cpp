@@ -21,7 +21,7 @@ void require_one_output(std::size_t outputs) {
   throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs));
 }
 
-// Samples on their way through the layers of a network together, layer by layer.
+// A batch of samples that pass through the layers of a network together.
 template <class T>
 class NetworkBatch final : public Batch<T> {
  public:
@@ -132,7 +132,7 @@ struct Network<T>::Plan {
   unsigned threads = 1;
 };
 
-// What passes between the layers, and through each of them.
+// The values between the layers, and a pass through each of them.
 template <class T>
 struct Network<T>::Passes final : TraceState {
   std::vector<std::unique_ptr<Pass<T>>> through;
@@ -256,12 +256,12 @@ std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
 
 void check_network(std::string_view text) {
   constexpr std::string_view prefix = "network:";
-  // In double, image layers are planned and no more; in float, oneDNN would compile each of them.
+  // In double: in float, oneDNN would compile every image layer.
   const auto parsed = parse_network<double>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
   const std::size_t outputs = parsed.layers.back()->output().count();
   if (outputs == 1) return;
   throw InvalidArgument(fmt::format(
-      "the network has {} outputs, but must end in one; of several classes a table's linear and mlp: models learn",
+      "the network has {} outputs, but must end in one; for several classes, tables have linear and mlp: models",
       outputs));
 }
 

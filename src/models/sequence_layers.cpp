@@ -100,11 +100,11 @@ class EmbeddingLayer final : public Layer<T> {
   Embedding options_;
 };
 
-// Between the numbers of two samples: without it the same step of all of them would fall on one place of a cache.
+// Padding between samples: without it, the same step of all samples would fall into the same cache set.
 constexpr std::size_t gap = 16;
 
-// The way of a batch through an LSTM: at each step one product with the recurrent weights for
-// all samples that have not ended, in each direction.
+// A batch's pass through an LSTM: at each step, one product with the recurrent weights for all samples that have not
+// ended, in each direction.
 template <class T>
 class LstmBatchPass final : public BatchPass<T> {
  public:
@@ -184,7 +184,7 @@ void LstmBatchPass<T>::rank(std::size_t samples) {
                     [&](std::size_t a, std::size_t b) { return steps[a] != steps[b] ? steps[a] > steps[b] : a < b; });
 }
 
-// How many samples have such a step.
+// How many samples reach this step.
 template <class T>
 std::size_t LstmBatchPass<T>::lasting(std::size_t step) const {
   const auto ended = std::ranges::partition_point(order_, [&](std::size_t s) { return place_.in.steps[s] > step; });
@@ -418,7 +418,7 @@ class LstmLayer final : public Layer<T> {
   }
 
   std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& place) const override {
-    if (place.samples == 1) return nullptr;  // alone a sample takes less time the other way
+    if (place.samples == 1) return nullptr;  // a single sample is faster in its own pass
     return std::make_unique<LstmBatchPass<T>>(inputs_, units_, place);
   }
 

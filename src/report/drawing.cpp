@@ -205,7 +205,7 @@ std::string content_of(const File& file) {
   return content;
 }
 
-// The program's last words name the cause; before them it repeats the script.
+// The last line names the cause; before it gnuplot repeats the script.
 std::string last_line(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   const std::size_t newline = text.rfind('\n');
@@ -217,7 +217,7 @@ std::string message(int error) { return std::generic_category().message(error); 
 }  // namespace
 
 GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script) {
-  // Files without names, and not pipes: neither side can make the other wait.
+  // Unnamed files rather than pipes: neither side can block the other.
   const File in(std::tmpfile());
   const File out(std::tmpfile());
   const File err(std::tmpfile());
@@ -265,7 +265,7 @@ void erase_elements(std::string& text, std::string_view name) {
   }
 }
 
-// Only inside of tags: what people wrote stays as it is.
+// Only inside tags: text stays unchanged.
 std::string with_prefixed_ids(std::string_view svg, std::string_view prefix) {
   std::string out;
   bool in_tag = false;

@@ -17,15 +17,15 @@ std::string figure_script(const Figure& figure, FigureFormat format);
 
 struct GnuplotOutcome {
   std::string output;
-  std::string fault;  // one line; empty: it went well
+  std::string fault;  // one line; empty on success
 };
 
-// Gives the script to the program's standard input, with no shell and none of the user's settings in between, and
-// takes what it writes to standard output.
+// Feeds the script to gnuplot's standard input, without a shell or the user's settings, and captures its standard
+// output.
 GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script);
 
-// A drawing by gnuplot as an element of a page: without the prologue, every id starting with `prefix`, as wide as the
-// page wants it, with `label` for those who do not see it. Nothing where the text is no drawing.
+// Turns gnuplot's SVG into an element of a page: no prologue, `prefix` before every id, as wide as the page allows, and
+// `label` for screen readers. Empty if the text is not a drawing.
 std::optional<std::string> inline_svg(std::string_view svg, std::string_view prefix, std::string_view label);
 
 }  // namespace ignd

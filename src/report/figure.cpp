@@ -30,7 +30,7 @@ struct Range {
 // A mean and the band of one standard deviation; none where gnuplot could not draw it.
 std::optional<FigurePoint> figure_point(double x, const Spread& values, const Spread& logarithms, bool log_scale);
 
-// A method's number, in the order in which their names come up.
+// Numbers the methods in the order in which their names appear.
 class LineStyles {
  public:
   std::size_t of(const std::string& name);
@@ -45,7 +45,7 @@ std::string validation_label(const ScoreInfo& metric);
 // Everything but name, heading, x axis and panels.
 Figure figure_of(const ExperimentResults& experiment);
 
-// A panel that shows the values in `y`, with some room around them.
+// Sets the panel's y range to `y` plus a margin.
 void set_y_range(FigurePanel& panel, const Range& y, bool log_scale);
 
 // gnuplot calculates with the squares of what it draws, and more.
@@ -126,7 +126,7 @@ void set_y_range(FigurePanel& panel, const Range& y, bool log_scale) {
   panel.high_y = y.high + margin;
 }
 
-// More than a panel has room for; the table of the curves has them all.
+// As many as a panel can show; the CSV file has all of them.
 constexpr std::size_t most_points = 400;
 
 constexpr const char* carried_on =
@@ -141,7 +141,7 @@ std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
 constexpr const char* no_test_curve =
     "an earlier version made them and recorded the validation samples alone (another results folder makes them anew)";
 
-// What the drawing of one experiment's panels goes through.
+// Makes the curve panels of one experiment.
 class PanelMaker {
  public:
   PanelMaker(const ExperimentResults& experiment, CurvePart part, bool over_seconds)
@@ -240,7 +240,7 @@ class PanelMaker {
     set_y_range(panel, y, experiment_.metric.log_scale);
   }
 
-  // Of where lines without failures start and of their later halves: without what happens in between.
+  // The range of the starts and later halves of lines without failures, ignoring what lies between.
   static Range usual_range(const FigurePanel& panel, const std::vector<bool>& failed) {
     Range usual;
     for (std::size_t k = 0; k < panel.lines.size(); ++k) {
@@ -254,7 +254,7 @@ class PanelMaker {
     return usual;
   }
 
-  // The median over the seeds: some are disturbed by what else the machine does.
+  // The median over the seeds: other programs disturb some of them.
   static double seconds_per_unit(const MethodResults& method) {
     std::vector<double> seconds;
     for (const SeedResult& run : method.runs) {
@@ -275,7 +275,7 @@ class PanelMaker {
   bool thinned_ = false, carried_on_ = false, left_out_ = false;
 };
 
-// The rates at which every run was made and finished, with the setting that was chosen where there was a choice.
+// The rates at which every run finished, with the chosen setting if there was a choice.
 FigureLine search_line(const MethodResults& method, bool log_scale) {
   FigureLine line;
   std::size_t failing = 0, rates = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-// The length of the character that the text starts with, or 0: it is none, or none for XML.
+// The length in bytes of the first character; 0 if it is not valid UTF-8 or not allowed in XML.
 std::size_t character_length(std::string_view text) {
   const Utf8Character found = character_at(text);
   const bool for_xml = !text.starts_with("\xEF\xBF\xBE") && !text.starts_with("\xEF\xBF\xBF");
@@ -161,7 +161,7 @@ std::string slug(std::string_view text) {
       out += '-';
     }
   }
-  constexpr std::size_t longest = 80;  // a file's name has an end
+  constexpr std::size_t longest = 80;  // the length of file names is limited
   if (out.size() > longest) out.resize(longest);
   while (!out.empty() && out.back() == '-') out.pop_back();
   return out.empty() ? "unnamed" : out;

@@ -10,7 +10,7 @@
 
 namespace ignd {
 
-// Names and texts come from people's files: each output has its own way to take them literally.
+// Names and texts come from users' files: each output format has its own escaping.
 
 // One line of valid UTF-8 without control characters.
 std::string clean_text(std::string_view text);
@@ -30,7 +30,7 @@ std::string gnuplot_text(std::string_view text);  // quoted; enhanced mode must 
 // Lower-case letters, digits and single hyphens, for names of files and anchors.
 std::string slug(std::string_view text);
 
-// Numbers as people want to read them; "n/a" where there is none.
+// Numbers in readable form; "n/a" where there is none.
 
 inline constexpr std::string_view not_available = "n/a";
 
@@ -43,12 +43,12 @@ std::string rate_text(double rate);                    // all of its digits, "1e
 // "0.227 ± 0.016", "(5.1 ± 1.2)e-15": two digits of the spread, and the mean to the same place.
 std::string with_spread(std::optional<double> mean, std::optional<double> deviation);
 
-// As it was printed by somebody else: all digits that were given, and no more.
+// A number quoted from elsewhere: all digits that were given, and no more.
 std::string with_given_spread(double mean, std::optional<double> deviation);
 
 std::string seeds_text(std::vector<std::uint64_t> seeds);  // "1 to 20, 25"
 
-// For people; the name where nobody has thought of a title.
+// The title to show: the name if there is none.
 inline const std::string& title_of(const ExperimentResults& experiment) {
   return experiment.title.empty() ? experiment.name : experiment.title;
 }

@@ -304,7 +304,7 @@ std::vector<std::string> methods_of(const std::vector<ExperimentResults>& experi
   return names;
 }
 
-// A preview is not to be compared with the paper, and half of the seeds say so.
+// A preview must not be compared with the paper; unfinished results say how many seeds they have.
 std::string measured_cell(const ExperimentResults& experiment, const MethodResults& method) {
   const ScoreSummary scores = summarize(method);
   if (experiment.preview || scores.done == 0) return not_yet;

@@ -10,10 +10,10 @@ namespace ignd {
 
 struct ResultRow {
   std::vector<std::string> cells;
-  bool best = false;  // nobody's displayed mean is better
+  bool best = false;  // no displayed mean is better
 };
 
-// The methods of a panel, as plain texts for whoever writes them out.
+// The methods of a panel as plain text, for any output format.
 struct ResultTable {
   std::string title;
   std::vector<ResultRow> rows;
@@ -36,7 +36,7 @@ std::string latex_table(const ExperimentResults& experiment);
 std::string curves_csv(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
 
-// The numbers that the paper gives, beside what is measured of them so far.
+// The paper's numbers beside what has been measured so far.
 struct PaperTable {
   std::vector<std::string> header;
   ResultTable table;                 // two rows for each panel: the paper's and ours

@@ -37,8 +37,8 @@ class FrozenLake {
   std::uint32_t start() const { return start_; }
   char letter(std::uint32_t state) const { return cells_.at(state); }
 
-  // 100 on the 4x4 map and 200 on the 8x8 map, as in Gymnasium. On a map of one's own as many for its size, which is
-  // 12.5 for every row and column, and at least four times the shortest way to a goal.
+  // 100 on the 4x4 map and 200 on the 8x8 map, as in Gymnasium. On other maps 12.5 for every row and column, and at
+  // least four times the shortest path to a goal.
   std::uint64_t step_limit() const { return step_limit_; }
 
   // All equally likely. A state that ended the episode leads to itself, without reward. Throws InvalidArgument where

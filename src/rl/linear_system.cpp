@@ -113,7 +113,7 @@ LinearSystem hold_actions(const ContinuousSystem& system, double period) {
   if (joint.allFinite()) step = joint.exp();
   if (step.size() == 0 || !step.allFinite()) {
     throw InvalidArgument(
-        fmt::format("the linear system grows past all numbers within a period of {} s; choose a shorter one", period));
+        fmt::format("the linear system overflows within a period of {} s; choose a shorter one", period));
   }
   return {step.topLeftCorner(states, states), step.topRightCorner(states, actions), system.q, system.r};
 }

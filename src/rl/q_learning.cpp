@@ -24,8 +24,8 @@ std::vector<double> checked_scales(std::vector<double> scales, std::size_t expec
   return scales;
 }
 
-// One feature is active at a time, so that a sparse model has one weight to look at in a step. It brings weights that
-// drift up to date only when it reads them; values are read at any time, and then every weight has to move at once.
+// One feature is active at a time, so that a sparse model touches one weight per step. But it brings drifting weights
+// up to date only when it reads them, while values are read at any time: transforms that drift need a dense model.
 std::unique_ptr<Model<double>> linear_model(std::size_t features, const Optimizer& optimizer) {
   if (make_transform<double>(optimizer.transform)->drifts()) return std::make_unique<Linear<double>>(features, false);
   const int bits = std::max(1, static_cast<int>(std::bit_width(features - 1)));
@@ -135,7 +135,7 @@ double QLearning::run_episode() {
   const double epsilon = this->epsilon();
   ++episodes_;
   if (diverged_) return 0;
-  [[maybe_unused]] const kernels::FlushToZero flush;  // as every step does: once for all of them
+  [[maybe_unused]] const kernels::FlushToZero flush;  // once for all steps
   double sum = 0;
   std::uint32_t state = environment_.reset();
   for (Outcome outcome; !outcome.over();) {

@@ -28,7 +28,7 @@ class ActionValues {
   std::vector<std::uint32_t> best_actions(std::uint32_t state, double tolerance) const;
   void best_actions(std::uint32_t state, double tolerance, std::vector<std::uint32_t>& best) const;
 
-  // One step of the trainer towards the target. False once something is not finite: the values are of no use then.
+  // One step of the trainer towards the target. False once anything is not finite: the values are then useless.
   bool learn(std::uint32_t state, std::uint32_t action, double target);
 
  private:
@@ -40,7 +40,7 @@ class ActionValues {
   std::vector<double> scales_;
   std::vector<double> features_;  // of the step under way; all zero between steps
   std::unique_ptr<Model<double>> model_;
-  bool sparse_;  // whether the model is told the active feature, and not all of them
+  bool sparse_;  // the model takes the active feature alone, not all of them
   Trainer<double> trainer_;
 };
 
@@ -53,7 +53,7 @@ struct QLearningOptions {
   Optimizer optimizer = {};  // the gradient rule is Q-learning, the Gauss-Newton rule IGNDQ
   double rate = 1;
   double gamma = 0.99;
-  double epsilon_from = 1, epsilon_to = 0.05;  // the share of random actions, falling in a straight line ...
+  double epsilon_from = 1, epsilon_to = 0.05;  // the share of random actions, falling linearly ...
   std::uint64_t epsilon_episodes = 300;        // ... over so many episodes
   double initial_value = 0;
   double tie_tolerance = 1e-3;
@@ -65,11 +65,11 @@ class QLearning {
   QLearning(DiscreteEnvironment& environment, std::vector<double> scales, const QLearningOptions& options,
             std::uint64_t seed);
 
-  // The sum of the rewards. The episode in which the values leave the finite numbers, and all after it, give 0.
+  // Returns the sum of the rewards; 0 for the episode in which the values diverge and for all later ones.
   double run_episode();
 
-  // Moves q(state, action) towards reward + gamma * best value of what came after: nothing does after a terminated
-  // step, but something would have after one that was only cut short.
+  // Moves q(state, action) towards reward + gamma * the best value of the next state. After a terminated step there is
+  // none; after a truncated one there is.
   void learn(std::uint32_t state, std::uint32_t action, const Outcome& outcome);
 
   bool diverged() const { return diverged_; }

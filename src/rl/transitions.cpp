@@ -35,7 +35,8 @@ void QuadraticFeatures::set_weights(const Eigen::MatrixXd& m, std::span<double> 
 
 namespace {
 
-// Kernels run over whole vectors: rows have zeros up to a multiple of this, and arrays as much room at their end.
+// Kernels work on whole vectors: rows are zero-padded to a multiple of this, and arrays have as much spare space at
+// their end.
 constexpr std::size_t padding = 8;
 
 std::size_t padded(std::size_t n) { return (n + padding - 1) / padding * padding; }

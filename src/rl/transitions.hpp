@@ -24,8 +24,8 @@ class QuadraticFeatures {
   std::size_t signals() const { return signals_; }
   std::size_t size() const { return start(signals_) + (constant_ ? 1 : 0); }
 
-  // Writes the columns from `first` on, and the constant, to x. Four products at a time, which is many times faster: z
-  // and x need room for three more numbers than they have.
+  // Writes the columns from `first` on, and the constant, to x. Works on four products at a time, which is many times
+  // faster: z and x need three spare numbers at their end.
   void write(const double* z, std::size_t first, double* x) const {
     double* column = x + start(first);
     for (std::size_t j = first; j < signals_; column += ++j) {
@@ -87,15 +87,15 @@ struct Transition {
   std::span<const double> next_x;
 };
 
-// A linear system under a linear policy, for ever. Nothing is allocated by a step.
+// An endless run of a linear system under a linear policy. Steps allocate nothing.
 class Transitions {
  public:
-  // Under a = 0 to begin with. Throws InvalidArgument with every fault of the options.
+  // Starts with the policy a = 0. Throws InvalidArgument, listing every fault of the options.
   Transitions(const LinearSystem& system, const TransitionOptions& options, std::uint64_t seed);
 
   const QuadraticFeatures& features() const { return features_; }
 
-  // From here on a = K s, beginning with a new episode. Throws InvalidArgument for a K of another shape.
+  // Switches to a = K s and starts a new episode. Throws InvalidArgument for a K of another shape.
   void follow(const Eigen::MatrixXd& policy);
 
   Transition next();
