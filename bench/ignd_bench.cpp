@@ -185,7 +185,7 @@ int measure_all(const Options& options) {
   return 0;
 }
 
-int run(int argc, char** argv) {
+int parse_and_measure(int argc, char** argv) {
   Options options;
   CLI::App app{"Measure microseconds per training sample on this machine.", "ignd_bench"};
   app.add_flag("--json", options.json, "One JSON object per line");
@@ -202,8 +202,12 @@ int run(int argc, char** argv) {
     print_error("ignd_bench: {} (see --help)\n", printable(fault.what(), 200));
     return usage_error;
   }
+  return measure_all(options);
+}
+
+int run(int argc, char** argv) {
   try {
-    return measure_all(options);
+    return parse_and_measure(argc, argv);
   } catch (const std::exception& fault) {
     print_error("ignd_bench: {}\n", printable(fault.what(), 2000));
     return 1;

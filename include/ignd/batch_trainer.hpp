@@ -87,7 +87,7 @@ class BatchTrainer {
   void restore(const Checkpoint& checkpoint);
 
  private:
-  struct Impl;
+  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 

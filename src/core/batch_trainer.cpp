@@ -40,7 +40,7 @@ bool all_finite(std::span<const double> numbers) {
 
 // The inputs that a preconditioner would cover; none if the model has no single block of weights that multiply them.
 template <class T>
-std::size_t metric_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
+std::size_t preconditioned_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
   std::size_t blocks = 0, inputs = 0;
   for (const auto& any : j.blocks) {
     if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
@@ -140,13 +140,23 @@ std::string to_string(const BatchStepInfo& info) {
 }
 
 template <class T>
-struct BatchTrainer<T>::Impl {
+class BatchTrainer<T>::Impl {
+ public:
   Impl(Model<T>& model, BatchTrainerOptions options);
 
   BatchStepInfo step(std::span<const Sample<T>> samples, std::span<const double> targets);
+  std::unique_ptr<Model<T>> snapshot(Iterate which) const {
+    return current_model(model_, *updater_, steps_, options_.average_from, which);
+  }
+  std::uint64_t steps() const { return steps_; }
+  StepStatus status() const { return status_; }
+  const BatchTrainerOptions& options() const { return options_; }
+  const Model<T>& model() const { return model_; }
+  double lambda() const { return lambda_; }
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
+ private:
   std::vector<std::string> faults() const;
   std::vector<std::string> rule_faults() const;
   BatchSystems systems() const;
@@ -209,7 +219,7 @@ BatchTrainer<T>::Impl::Impl(Model<T>& model, BatchTrainerOptions options)
   }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.preconditioner == PreconditionerKind::identity) return;
-  const std::size_t inputs = metric_inputs(sensitivities(), std::span(update.tables));
+  const std::size_t inputs = preconditioned_inputs(sensitivities(), std::span(update.tables));
   if (inputs == 0) {
     throw InvalidArgument(
         fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",
@@ -578,27 +588,27 @@ BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::spa
 }
 template <class T>
 std::unique_ptr<Model<T>> BatchTrainer<T>::snapshot(Iterate which) const {
-  return current_model(impl_->model_, *impl_->updater_, impl_->steps_, impl_->options_.average_from, which);
+  return impl_->snapshot(which);
 }
 template <class T>
 std::uint64_t BatchTrainer<T>::steps() const {
-  return impl_->steps_;
+  return impl_->steps();
 }
 template <class T>
 StepStatus BatchTrainer<T>::status() const {
-  return impl_->status_;
+  return impl_->status();
 }
 template <class T>
 const BatchTrainerOptions& BatchTrainer<T>::options() const {
-  return impl_->options_;
+  return impl_->options();
 }
 template <class T>
 const Model<T>& BatchTrainer<T>::model() const {
-  return impl_->model_;
+  return impl_->model();
 }
 template <class T>
 double BatchTrainer<T>::lambda() const {
-  return impl_->lambda_;
+  return impl_->lambda();
 }
 template <class T>
 void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
