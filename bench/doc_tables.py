@@ -161,7 +161,8 @@ def steps():
         "cnn:32,64,128/128,64": "CNN, 224 x 224 x 3",
         "lstm:128x128": "LSTM, 256 tokens",
     }
-    done = subprocess.run([IGND, "bench", "--json", "--repeats", "15"], capture_output=True, text=True, check=True)
+    bench = IGND.with_name("ignd_bench")
+    done = subprocess.run([bench, "--json", "--repeats", "15"], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.strip().split("\n"):
         row = json.loads(line)

@@ -3,13 +3,9 @@
 #include "ignd/error.hpp"
 #include "made_up_results.hpp"
 #include "markup.hpp"
-#include "report/escape.hpp"
-#include "report/figure_script.hpp"
-#include "report/gnuplot.hpp"
-#include "report/inline_svg.hpp"
-#include "report/paper_table.hpp"
+#include "report/drawing.hpp"
+#include "report/format.hpp"
 #include "report/result_table.hpp"
-#include "report/summary_json.hpp"
 #include "scratch_folder.hpp"
 
 #include <algorithm>

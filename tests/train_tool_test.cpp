@@ -1169,7 +1169,7 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "nan"}), 2,
                  "--lambda: 'nan' is not a number");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--optimizer", "sgd"}), 2,
-                 "an exact step is one of Gauss-Newton");
+                 "exact steps need the rule gauss-newton");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2,
                  "l2 cannot be combined with exact steps");
   expect_refusal(train("y", {"--batch", "300", "--batch-mode", "exact", "--memory", "1"}), 2,

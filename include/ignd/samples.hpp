@@ -32,7 +32,7 @@ class Samples {
             .weight = numbers[1]};
   }
 
-  // Asks for sample i to be in the cache by the time it is read.
+  // Prefetches sample i into the cache.
   void prefetch(std::size_t i) const {
     for (std::size_t line = 0; line < stride_; line += alignment)
       __builtin_prefetch(bytes_.data() + i * stride_ + line);

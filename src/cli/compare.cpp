@@ -16,8 +16,7 @@
 #include "lab/plan.hpp"
 #include "lab/study_budget.hpp"
 #include "learn/datasets.hpp"
-#include "report/escape.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 #include "report/recommendation.hpp"
 
 #include <algorithm>

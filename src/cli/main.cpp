@@ -1,5 +1,4 @@
 #include "base/text.hpp"
-#include "cli/bench.hpp"
 #include "cli/command_line.hpp"
 #include "cli/compare.hpp"
 #include "cli/data.hpp"
@@ -47,16 +46,6 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
   CLI::App* reporting = app.add_subcommand("report", "Write the report of a folder of results, finished or not");
   reporting->add_option("folder", folder, "Folder that `reproduce` wrote to")->capture_default_str();
   reporting->final_callback([&] { code = make_report(folder); });
-}
-
-void add_bench(CLI::App& app, BenchOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
-  command->add_flag("--json", options.json, "One JSON object per line");
-  command->add_option("--filter", options.filter, "Only rows whose model, optimizer or precision contains this");
-  command->add_option("--repeats", options.repeats, "Rounds of measurement")
-      ->transform(is_count(3, 1000))
-      ->capture_default_str();
-  command->final_callback([&] { code = bench(options); });
 }
 
 constexpr const char* any_data =
@@ -272,7 +261,6 @@ bool nobody_reads_output() {
 // Parses the command line and does what it says. Returns the exit code.
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
-  BenchOptions bench_options;
   CompareOptions compare_options;
   DataOptions data_options;
   TokenizeOptions tokenize_options;
@@ -286,7 +274,6 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   add_reproduce(app, reproduce_options, report_folder, code);
   add_data(app, data_options, code);
   add_tokenize(app, tokenize_options, code);
-  add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) print("{}", app.help());

@@ -4,7 +4,7 @@
 #include "cli/training_data.hpp"
 #include "ignd/network.hpp"
 #include "learn/image_dataset.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
 #include "learn/text_dataset.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <fmt/format.h>
 

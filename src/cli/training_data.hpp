@@ -4,7 +4,7 @@
 #include "cli/train.hpp"
 #include "learn/dataset.hpp"
 #include "learn/table_baselines.hpp"
-#include "models/shape.hpp"
+#include "models/layer.hpp"
 
 #include <cstdint>
 #include <limits>

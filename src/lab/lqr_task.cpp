@@ -4,9 +4,7 @@
 #include "ignd/random.hpp"
 #include "ignd/schedule.hpp"
 #include "rl/linear_system.hpp"
-#include "rl/policy_evaluation.hpp"
 #include "rl/policy_iteration.hpp"
-#include "rl/riccati.hpp"
 #include "rl/transitions.hpp"
 
 #include <algorithm>

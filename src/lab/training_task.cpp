@@ -8,7 +8,7 @@
 #include "lab/step_cost.hpp"
 #include "learn/datasets.hpp"
 #include "learn/table_baselines.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <filesystem>

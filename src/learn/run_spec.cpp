@@ -8,7 +8,7 @@
 #include "ignd/network.hpp"
 #include "learn/table_model.hpp"
 #include "learn/text_dataset.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <cmath>

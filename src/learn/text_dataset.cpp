@@ -1,7 +1,7 @@
 #include "learn/text_dataset.hpp"
 
 #include "ignd/checkpoint.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <utility>
