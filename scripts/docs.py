@@ -17,9 +17,16 @@ printed. `...` stands for lines that are left out. Blocks of one page share a sc
 
 around Markdown that the command, run in the project's folder, prints.
 
+    <!-- by hand: the paper's values -->
+
+before a table says why no command prints it; with `<!-- end -->` behind, it says so of all tables between the two.
+
 `check` runs the commands again. Words must be the same; numbers may differ by 10 % (`within=0.2` after `tier` changes
 that), since another instruction set rounds differently and training carries roundings on. Times are not compared.
 A block above the tier asked for is left out, and so is one whose data sets are not there; both are said.
+
+It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
+from. Whole numbers pass: most of them are options and sizes.
 """
 
 import argparse
@@ -35,10 +42,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TIERS = ["quick", "slow", "hours"]
 MARK = re.compile(r"^<!-- (run|from):(.*)-->$")
+BY_HAND = re.compile(r"^<!-- by hand: \S.*-->$")
+END = "<!-- end -->"
 SETTING = re.compile(r"(files|tier|within)=")
 NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?!\w)"
 )
+DECIMAL = re.compile(r"(?<![\w.])\d*\.\d+(?![\w.]*\.\d)")
+MEASURED_CELL = re.compile(r"[-+−~*]*" + DECIMAL.pattern)
 # What a time is followed by, and the JSON keys of times.
 TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|samples/s|examples/s|examples a second)\b")
 TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
@@ -68,7 +79,7 @@ def blocks_of(lines):
             continue
         first = last = i + 1
         if mark[1] == "from":
-            while lines[last] != "<!-- end -->":
+            while lines[last] != END:
                 last += 1
         else:
             while lines[first] == "":
@@ -79,6 +90,53 @@ def blocks_of(lines):
             while lines[last - 1] == "":
                 last -= 1
         found.append(Block(mark[1], mark[2], first, last))
+    return found
+
+
+def marked_lines(lines):
+    """The numbers of the lines that a mark says the origin of."""
+    marked = {i for block in blocks_of(lines) for i in range(block.first, block.last)}
+    for i, line in enumerate(lines):
+        if not BY_HAND.match(line):
+            continue
+        next_mark = next((k for k in range(i + 1, len(lines)) if lines[k].startswith("<!-- ")), None)
+        if next_mark is not None and lines[next_mark] == END:
+            marked.update(range(i, next_mark))
+            continue
+        first = next((k for k in range(i + 1, len(lines)) if lines[k] != ""), len(lines))
+        while first < len(lines) and lines[first].lstrip().startswith("|"):
+            marked.add(first)
+            first += 1
+    return marked
+
+
+def is_measured_row(line):
+    """Whether a cell of a table's row begins with a decimal."""
+    return any(MEASURED_CELL.match(cell.strip()) for cell in line.strip().strip("|").split("|"))
+
+
+def unmarked_numbers(lines):
+    """The first lines of tables and transcripts that have decimals and no mark."""
+    marked, found = marked_lines(lines), []
+    fenced, table, transcript = False, None, None
+    for i, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        is_row, indented = line.lstrip().startswith("|"), line.startswith("    ")
+        table = (i if table is None else table) if is_row else None
+        if line != "" and not indented:
+            transcript = None
+        elif line.startswith("    $ "):
+            transcript = i
+        if fenced or i in marked:
+            continue
+        if is_row and is_measured_row(line):
+            start = table
+        elif transcript not in (None, i) and DECIMAL.search(line):
+            start = transcript
+        else:
+            continue
+        if start not in found:
+            found.append(start)
     return found
 
 
@@ -230,6 +288,10 @@ def work_on(page, arguments, program):
     lines = page.read_text().split("\n")
     blocks = blocks_of(lines)
     wrong = 0
+    if arguments.action == "check":
+        for i in unmarked_numbers(lines):
+            print(f"{page.relative_to(ROOT)}:{i + 1}: UNMARKED NUMBERS, no command or reason is given for them")
+            wrong += 1
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(program, folder)
         results = []
@@ -271,7 +333,7 @@ def main():
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
     if wrong:
-        raise SystemExit(f"{wrong} blocks disagree with the program; scripts/docs.py fill brings them up to date")
+        raise SystemExit(f"{wrong} blocks are unmarked or disagree with the program; scripts/docs.py fill mends the latter")
 
 
 if __name__ == "__main__":

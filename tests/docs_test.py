@@ -63,12 +63,42 @@ class Elision(unittest.TestCase):
         self.assertEqual(docs.elided(["head", "..."], new), ["head", "..."])
 
 
+class Unmarked(unittest.TestCase):
+    TABLE = "| | error |\n|---|---|\n| b = 8 | **.26** ± .02 |\n"
+
+    def found(self, page):
+        return docs.unmarked_numbers(page.split("\n"))
+
+    def test_a_table_of_decimals_needs_a_mark(self):
+        self.assertEqual(self.found("Text\n\n" + self.TABLE + "\nText\n\n" + self.TABLE), [2, 8])
+        self.assertEqual(self.found("- a list\n\n  | took |\n  |---|\n  | 1.3 s |"), [2])
+
+    def test_a_command_or_a_reason_is_a_mark(self):
+        self.assertEqual(self.found("<!-- from: true -->\n" + self.TABLE + "<!-- end -->"), [])
+        self.assertEqual(self.found("<!-- by hand: the paper's values -->\n\n" + self.TABLE), [])
+
+    def test_a_reason_holds_for_one_table_or_up_to_its_end(self):
+        reason = "<!-- by hand: the paper's values -->\n"
+        self.assertEqual(self.found(reason + self.TABLE + "\n" + self.TABLE), [5])
+        self.assertEqual(self.found(reason + self.TABLE + "\n" + self.TABLE + "<!-- end -->\n" + self.TABLE), [9])
+        self.assertEqual(self.found("<!-- by hand: -->\n" + self.TABLE), [1])
+
+    def test_a_transcript_with_decimals_needs_one_too(self):
+        self.assertEqual(self.found("    $ ignd bench\n    took 0.5 s"), [0])
+        self.assertEqual(self.found("<!-- run: -->\n\n    $ ignd bench\n    took 0.5 s"), [])
+
+    def test_commands_options_and_versions_have_none(self):
+        self.assertEqual(self.found("    $ ignd train a.csv --lr 0.1\n\n    $ ignd train b.csv --lr 0.5"), [])
+        self.assertEqual(self.found("| `--lrs` | `1e-6:1:2` |\n|---|---|\n| date | 31.12.2024, 9.11.9 | 224 |"), [])
+        self.assertEqual(self.found("```\n| x = 0.5 | .5 |\n```"), [])
+
+
 class Pages(unittest.TestCase):
-    def work(self, action, mape="0.0826", tier="quick"):
+    def work(self, action, mape="0.0826", tier="quick", more=""):
         """What is printed, how many blocks disagree, and the page afterwards."""
         with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
             page = Path(folder) / "page.md"
-            page.write_text(PAGE.format(mape=mape, tier=tier))
+            page.write_text(PAGE.format(mape=mape, tier=tier) + more)
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 wrong = docs.work_on(page, SimpleNamespace(action=action, tier="quick"), Path("/bin/true"))
@@ -83,6 +113,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(wrong, 1)
         self.assertIn("-    mape 0.0972", said)
         self.assertIn("+    mape 0.0826", said)
+
+    def test_an_unmarked_table_fails_the_check(self):
+        said, wrong, _ = self.work("check", more="\n" + Unmarked.TABLE)
+        self.assertEqual(wrong, 1)
+        self.assertIn("page.md:16: UNMARKED NUMBERS", said)
 
     def test_filling_in_mends_it_and_nothing_else(self):
         _, _, page = self.work("fill", mape="0.0972")
