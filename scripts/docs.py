@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fills the numbers of the documentation in, or checks them.
 
-    scripts/docs.py check [--tier quick|slow|hours] [PAGE...]
-    scripts/docs.py fill  [--tier quick|slow|hours] [PAGE...]
+    scripts/docs.py check [--tier quick|slow|hours] [--only TEXT] [PAGE...]
+    scripts/docs.py fill  [--tier quick|slow|hours] [--only TEXT] [PAGE...]
 
 Pages mark what a command printed in two ways:
 
@@ -22,8 +22,11 @@ around Markdown that the command, run in the project's folder, prints.
 before a table says why no command prints it; with `<!-- end -->` behind, it says so of all tables between the two.
 
 `check` runs the commands again. Words must be the same; numbers may differ by 10 % (`within=0.2` after `tier` changes
-that), since another instruction set rounds differently and training carries roundings on. Times are not compared.
-A block above the tier asked for is left out, and so is one whose data sets are not there; both are said.
+that), since another instruction set rounds differently and training carries roundings on. In `.222 ± .021` the mean may
+also differ by the deviation, and the deviation by a factor of five. Times and speeds are not compared.
+
+A block above the tier asked for is left out, and so is one whose data sets are not there; both are said. `--only` takes
+the blocks around Markdown whose command has that text in it, and no transcripts.
 
 It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
 from. Whole numbers pass: most of them are options and sizes.
@@ -50,8 +53,8 @@ NUMBER = re.compile(
 )
 DECIMAL = re.compile(r"(?<![\w.])\d*\.\d+(?![\w.]*\.\d)")
 MEASURED_CELL = re.compile(r"[-+−~*]*" + DECIMAL.pattern)
-# What a time is followed by, and the JSON keys of times.
-TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|samples/s|examples/s|examples a second)\b")
+# What a time or a speed is followed by, and the JSON keys of times.
+TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|(?:million )?(?:samples|examples|tokens)/s|examples a second|MB/s)\b")
 TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
 
 
@@ -162,13 +165,22 @@ def close(a, b, within):
 
 
 def agrees(old, new, within):
-    old_numbers, old_words = numbers_and_words(old)
+    old_numbers, words = numbers_and_words(old)
     new_numbers, new_words = numbers_and_words(new)
-    return (
-        old_words == new_words
-        and len(old_numbers) == len(new_numbers)
-        and all(close(a, b, within) for a, b in zip(old_numbers, new_numbers))
-    )
+    if words != new_words or len(old_numbers) != len(new_numbers):
+        return False
+    for i, (a, b) in enumerate(zip(old_numbers, new_numbers)):
+        if within > 0 and words[i + 1] == "±":
+            # A mean: as far apart as either says that it may be.
+            deviation = max(old_numbers[i + 1], new_numbers[i + 1])
+            good = close(a, b, within) or abs(a - b) <= deviation
+        elif within > 0 and words[i] == "±":
+            good = max(a, b) <= 5 * min(a, b)  # few seeds tell little more
+        else:
+            good = close(a, b, within)
+        if not good:
+            return False
+    return True
 
 
 def same_shape(old, new):
@@ -240,6 +252,7 @@ class Runner:
         return ""
 
     def output(self, command, folder=None):
+        """What a command prints; in a folder of ours it must not fail."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder or self.folder,
@@ -249,6 +262,8 @@ class Runner:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        if folder and done.returncode != 0:
+            raise SystemExit(f"{command} failed:\n{done.stdout.strip()}")
         return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
 
 
@@ -297,6 +312,8 @@ def work_on(page, arguments, program):
         results = []
         for block in blocks:
             name = f"{page.relative_to(ROOT)}:{block.first + 1}"
+            if arguments.only and arguments.only not in block.command:
+                continue
             if TIERS.index(block.tier) > TIERS.index(arguments.tier):
                 print(f"{name}: left out, tier {block.tier}")
                 continue
@@ -325,9 +342,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["check", "fill"])
     parser.add_argument("--tier", choices=TIERS, default="quick")
+    parser.add_argument("--only", default="")
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/bin/ignd")
     parser.add_argument("pages", nargs="*", type=Path)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # pages may stand behind options
     if not arguments.program.exists():
         raise SystemExit(f"there is no {arguments.program}; ./run builds it")
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

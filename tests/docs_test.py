@@ -45,6 +45,12 @@ class Agreement(unittest.TestCase):
         self.assertFalse(docs.agrees("saved a.ignd", "replaced a.ignd", 0.1))
         self.assertFalse(docs.agrees("mape 0.1", "mape n/a", 0.1))
 
+    def test_means_may_differ_by_their_deviations(self):
+        self.assertTrue(docs.agrees("| .0067 ± .0054 |", "| -.0010 ± .0090 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .021 |", "| .250 ± .025 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .002 |", "| .222 ± .021 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .021 |", "| .223 ± .021 |", 0))
+
     def test_times_are_not_compared(self):
         self.assertTrue(docs.agrees("in 0.0155 s (5.17e+05 samples/s)", "in 14 s (21 samples/s)", 0.1))
         self.assertTrue(docs.agrees('{"seconds":0.1,"rows":7}', '{"seconds":9.5,"rows":7}', 0.1))
@@ -94,14 +100,16 @@ class Unmarked(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    def work(self, action, mape="0.0826", tier="quick", more=""):
+    def work(self, action, mape="0.0826", tier="quick", more="", only=""):
         """What is printed, how many blocks disagree, and the page afterwards."""
         with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
             page = Path(folder) / "page.md"
             page.write_text(PAGE.format(mape=mape, tier=tier) + more)
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
-                wrong = docs.work_on(page, SimpleNamespace(action=action, tier="quick"), Path("/bin/true"))
+                wrong = docs.work_on(
+                    page, SimpleNamespace(action=action, tier="quick", only=only), Path("/bin/true")
+                )
             return said.getvalue(), wrong, page.read_text()
 
     def test_a_true_page_agrees(self):
@@ -127,6 +135,11 @@ class Pages(unittest.TestCase):
         said, wrong, _ = self.work("check", tier="slow")
         self.assertIn("left out, tier slow", said)
         self.assertEqual((said.count("agrees"), wrong), (1, 0))
+
+    def test_only_some_blocks(self):
+        said, _, page = self.work("fill", mape="0.0972", only="echo")
+        self.assertEqual(said.count("filled in"), 1)
+        self.assertEqual(page, PAGE.format(mape="0.0972", tier="quick"))
 
 
 if __name__ == "__main__":
