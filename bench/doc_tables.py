@@ -73,8 +73,6 @@ def short(value, digits=3):
 
 def spread(mean, deviation):
     """Mean and deviation, the latter with two digits."""
-    if mean is None:
-        return "all failed"
     if not deviation:
         return short(mean)
     if mean != 0 and abs(mean) < 1e-3:
@@ -331,7 +329,10 @@ def stream_defaults():
 
 
 def finished_study(name):
-    """The summary of an experiment, and its tables as the report has them: header and rows of each panel."""
+    """The summary of an experiment, and its tables as the report has them: header and rows of each panel.
+
+    Where runs failed and have no score, the mean is that of the others.
+    """
     folder = ROOT / "build/docs" / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run([IGND, "reproduce", name, "--out", folder], capture_output=True, text=True)
@@ -344,8 +345,11 @@ def finished_study(name):
             tables[line[3:]] = rows = []
         elif line.startswith("| method |"):
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
-        elif line.startswith("| ") and rows and not line.startswith("| pair |") and len(line.split("|")) == len(rows[0]) + 2:
+        elif line.startswith("| ") and len(line.split("|")) == len(rows[0]) + 2:
             rows.append([cell.strip().strip("*") for cell in line.strip("|").split("|")])
+        elif others := re.match(r"(.+): no mean, since .+ The other \d+: (.+)\.$", line):
+            row = next(row for row in rows if row[0] == others[1])
+            row[row.index("n/a")] = others[2]
     return json.loads((folder / "summary.json").read_text())["experiments"][0], tables
 
 
@@ -360,9 +364,9 @@ def scores(name, *columns):
                  for m in methods]
         if any(paper):
             rows.append([panel["name"], "paper", *paper])
-        rows.append(["" if any(paper) else panel["name"], "here", *(score(found.get(m)) for m in methods)])
+        rows.append(["" if any(paper) else panel["name"], "here", *(score(m, found, table) for m in methods)])
         rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else "" for m in methods]
-        if any(rates):
+        if any(rates) and not all("rate" in m for m in methods):
             rows.append(["", "rate", *rates])
         for column in columns:
             cells = {row[0]: without_zeros(row[table[0].index(column)]) for row in table[1:]}
@@ -434,11 +438,17 @@ def difference(pair):
     return spread(pair["difference"], pair["standard_error"]) if known else "not all runs finished"
 
 
-def score(row):
-    if row is None:
+def score(method, found, table):
+    if method not in found:
         return ""
-    failed = f", {row['failed']} of {row['seeds']} failed" if row["failed"] else ""
-    return spread(row["mean"], row["std"]) + failed
+    row = found[method]
+    if row["failed"] == 0 or row["mean"] is not None:
+        text = spread(row["mean"], row["std"])
+    elif row["failed"] == row["seeds"]:
+        return "all failed"
+    else:
+        text = without_zeros(next(cells for cells in table if cells[0] == method)[2])
+    return text + (f", {row['failed']} of {row['seeds']} failed" if row["failed"] else "")
 
 
 TABLES = {
