@@ -15,9 +15,10 @@
     scores NAME [COLUMN...]    the scores of an experiment, methods as columns, and further columns of its report
     study NAME [COLUMN...]     the same, and the comparisons seed by seed
     methods NAME               the tables of its report, methods as rows
+    comparisons NAME           its comparisons seed by seed
     best-of NAME               of methods with several rates, the best
 
-The last four take what they print from the store in build/docs/NAME, which is made or completed first.
+The last five take what they print from the store in build/docs/NAME, which is made or completed first.
 
 scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
 """
@@ -163,10 +164,16 @@ def table_defaults():
 
 
 def bench_rows(*options):
-    """What `ignd bench` measures of one thread and floats, by model and optimizer; on a machine with nothing else to do."""
+    """What `ignd bench` measures of one thread and floats, by model and optimizer; the machine should be quiet."""
     done = subprocess.run([IGND, "bench", "--json", *options], capture_output=True, text=True, check=True)
     rows = [json.loads(line) for line in done.stdout.strip().split("\n")]
     return {(r["model"], r["optimizer"]): r for r in rows if r["precision"] == "float" and r["threads"] == 1}
+
+
+def step_time(row):
+    """Microseconds, and how many times the floor that is, where there is one."""
+    ratio = f" ({short(row['us_per_sample'] / row['floor_us'], 2)})" if row["floor_us"] else ""
+    return short(row["us_per_sample"]) + ratio
 
 
 def steps():
@@ -182,21 +189,19 @@ def steps():
     methods = ["sgd", "ignd", "adam", "adam-ignd"]
     print_table(
         ["us per sample (ratio to the floor)", *methods],
-        [[name, *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
-                  for r in (found[model, method] for method in methods))] for model, name in networks.items()],
+        [[name, *(step_time(found[model, method]) for method in methods)] for model, name in networks.items()],
     )
-    batches = ["sgd b={}", "ignd average b={}", "ignd exact b={}", "adam b={}"]
+    batches = ["sgd", "ignd average", "ignd exact", "adam"]
     print()
     print_table(
-        ["MLP 8-32-64-32-1 in batches", *(b.split(" b=")[0] for b in batches)],
-        [[f"b = {size}", *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
-                           for r in (found["mlp:widths=8x32x64x32", b.format(size)] for b in batches))]
+        ["MLP 8-32-64-32-1 in batches", *batches],
+        [[f"b = {size}", *(step_time(found["mlp:widths=8x32x64x32", f"{kind} b={size}"]) for kind in batches)]
          for size in (8, 32, 128)],
     )
 
 
 def batch_steps():
-    """Whatever the last digits: the machine should have nothing else to do."""
+    """Time and memory of a sample, with the paper's networks."""
     kinds = {"one by one": "ignd", "gradients": "sgd b=8", "averaged": "ignd average b=8", "exact": "ignd exact b=8"}
     rows = []
     for model, name in {"cnn:32,64,128/128,64": "CNN, 224 x 224 x 3", "lstm:128x128": "LSTM, 256 tokens"}.items():
@@ -365,7 +370,8 @@ def scores(name, *columns):
         if any(paper):
             rows.append([panel["name"], "paper", *paper])
         rows.append(["" if any(paper) else panel["name"], "here", *(score(m, found, table) for m in methods)])
-        rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else "" for m in methods]
+        rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else ""
+                 for m in methods]
         if any(rates) and not all("rate" in m for m in methods):
             rows.append(["", "rate", *rates])
         for column in columns:
@@ -384,17 +390,21 @@ def study(name, *columns):
 
 def methods(name):
     """A table for each panel with methods as rows and the columns of the report."""
-    experiment, tables = finished_study(name)
-    for title, (header, *rows) in tables.items():
-        left_out = {"method", "seeds"} | ({"failed"} if all(row[header.index("failed")] == "0" for row in rows) else set())
+    _, tables = finished_study(name)
+    for k, (title, (header, *rows)) in enumerate(tables.items()):
+        none_failed = all(row[header.index("failed")] == "0" for row in rows)
+        left_out = ["method", "seeds", "failed"] if none_failed else ["method", "seeds"]
         columns = [i for i, column in enumerate(header) if column not in left_out]
+        print("" if k == 0 else "\n", end="")
         print_table(
             [title, *(header[i] for i in columns)],
             [[row[0], *(timed(row[i]) if header[i] == "seconds" else without_zeros(row[i]) for i in columns)]
              for row in rows],
         )
-        print()
-    print_comparisons(experiment)
+
+
+def comparisons(name):
+    print_comparisons(finished_study(name)[0])
 
 
 def best_of(name):
@@ -424,8 +434,8 @@ def print_comparisons(experiment):
         return
     print_table(
         ["", "seed by seed", "difference ± standard error", "wins"],
-        [[panel, f"{log(pair, 'better')} − {log(pair, 'worse')}", difference(pair), f"{pair['wins']} of {pair['pairs']}"]
-         for panel, pair in compared],
+        [[panel, f"{log(pair, 'better')} − {log(pair, 'worse')}", difference(pair),
+          f"{pair['wins']} of {pair['pairs']}"] for panel, pair in compared],
     )
 
 
@@ -463,7 +473,7 @@ TABLES = {
     "tokenizer": tokenizer,
     "images": images,
 }
-STUDIES = {"scores": scores, "study": study, "methods": methods, "best-of": best_of}
+STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of}
 
 
 def main():

@@ -10,6 +10,7 @@ Pages mark what a command printed in two ways:
 
 before an indented block, a transcript: every line that starts with `$` is a command, the lines below it are what it
 printed. `...` stands for lines that are left out. Blocks of one page share a scratch folder, which has the files.
+`stderr=drop` leaves out the standard error, where a run says how far it is.
 
     <!-- from: bench/real_data.py tier=slow -->
     ...
@@ -26,7 +27,7 @@ that), since another instruction set rounds differently and training carries rou
 also differ by the deviation, and the deviation by a factor of five. Times and speeds are not compared.
 
 A block above the tier asked for is left out, and so is one whose data sets are not there; both are said. `--only` takes
-the blocks around Markdown whose command has that text in it, and no transcripts.
+the blocks with that text in a command.
 
 It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
 from. Whole numbers pass: most of them are options and sizes.
@@ -47,14 +48,16 @@ TIERS = ["quick", "slow", "hours"]
 MARK = re.compile(r"^<!-- (run|from):(.*)-->$")
 BY_HAND = re.compile(r"^<!-- by hand: \S.*-->$")
 END = "<!-- end -->"
-SETTING = re.compile(r"(files|tier|within)=")
+SETTING = re.compile(r"(files|tier|within|stderr)=")
 NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?!\w)"
 )
 DECIMAL = re.compile(r"(?<![\w.])\d*\.\d+(?![\w.]*\.\d)")
 MEASURED_CELL = re.compile(r"[-+−~*]*" + DECIMAL.pattern)
 # What a time or a speed is followed by, and the JSON keys of times.
-TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|(?:million )?(?:samples|examples|tokens)/s|examples a second|MB/s)\b")
+TIME_AFTER = re.compile(
+    r"\s?(?:s|ms|us|minutes|seconds|(?:million )?(?:samples|examples|tokens)/s|examples a second|MB/s)\b"
+)
 TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
 
 
@@ -69,6 +72,7 @@ class Block:
         self.files = [name for name in settings.get("files", "").split(",") if name]
         self.tier = settings.get("tier", "quick")
         self.within = float(settings.get("within", "0.1"))
+        self.drops_stderr = settings.get("stderr") == "drop"
         if self.tier not in TIERS:
             raise SystemExit(f"unknown tier '{self.tier}'")
 
@@ -251,7 +255,7 @@ class Runner:
                 return made.stderr.strip()
         return ""
 
-    def output(self, command, folder=None):
+    def output(self, command, folder=None, drops_stderr=False):
         """What a command prints; in a folder of ours it must not fail."""
         done = subprocess.run(
             ["bash", "-c", command],
@@ -259,7 +263,7 @@ class Runner:
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.DEVNULL if drops_stderr else subprocess.STDOUT,
             text=True,
         )
         if folder and done.returncode != 0:
@@ -267,7 +271,7 @@ class Runner:
         return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
 
 
-def transcript(lines, runner):
+def transcript(lines, runner, drops_stderr):
     """A transcript as it would be printed now."""
     out, at = [], 0
     body = [line[4:] for line in lines]
@@ -287,7 +291,7 @@ def transcript(lines, runner):
         while old and old[-1] == "":
             old.pop()
             blank += 1
-        out += elided(old, runner.output(command)) + [""] * blank
+        out += elided(old, runner.output(command, drops_stderr=drops_stderr)) + [""] * blank
     return ["    " + line if line else "" for line in out]
 
 
@@ -312,7 +316,9 @@ def work_on(page, arguments, program):
         results = []
         for block in blocks:
             name = f"{page.relative_to(ROOT)}:{block.first + 1}"
-            if arguments.only and arguments.only not in block.command:
+            old = lines[block.first : block.last]
+            commands = [block.command, *(line for line in old if line.startswith("    $ "))]
+            if not any(arguments.only in command for command in commands):
                 continue
             if TIERS.index(block.tier) > TIERS.index(arguments.tier):
                 print(f"{name}: left out, tier {block.tier}")
@@ -321,8 +327,10 @@ def work_on(page, arguments, program):
             if missing:
                 print(f"{name}: left out, {missing}")
                 continue
-            old = lines[block.first : block.last]
-            new = transcript(old, runner) if block.kind == "run" else runner.output(block.command, ROOT)
+            if block.kind == "run":
+                new = transcript(old, runner, block.drops_stderr)
+            else:
+                new = runner.output(block.command, ROOT)
             found = differences(old, new, block.within)
             if arguments.action == "check":
                 wrong += bool(found)
@@ -351,7 +359,7 @@ def main():
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
     if wrong:
-        raise SystemExit(f"{wrong} blocks are unmarked or disagree with the program; scripts/docs.py fill mends the latter")
+        raise SystemExit(f"{wrong} blocks are unmarked, or disagree: scripts/docs.py fill brings those up to date")
 
 
 if __name__ == "__main__":
