@@ -114,7 +114,7 @@ def real_data():
 
 def shuffled(path, folder):
     """A copy with the rows in another order; the first row stays where it names columns."""
-    lines = path.read_text().splitlines(keepends=True)
+    lines = [line + "\n" for line in path.read_text().splitlines()]
     header = lines[:1] if not lines[0][0].isdigit() and lines[0][0] != "-" else []
     rest = lines[len(header) :]
     random.Random(1).shuffle(rest)

@@ -225,6 +225,10 @@ def merged(old, new):
     return [kept[i] for i in range(len(new))]
 
 
+class CommandFailed(Exception):
+    pass
+
+
 class Runner:
     """Runs the commands of one page."""
 
@@ -267,7 +271,7 @@ class Runner:
             text=True,
         )
         if folder and done.returncode != 0:
-            raise SystemExit(f"{command} failed:\n{done.stdout.strip()}")
+            raise CommandFailed(f"{command} failed:\n{done.stdout.strip()}")
         return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
 
 
@@ -303,7 +307,7 @@ def differences(old, new, within):
 
 
 def work_on(page, arguments, program):
-    """Returns the number of blocks that disagree."""
+    """Returns the number of blocks that disagree or could not be made."""
     lines = page.read_text().split("\n")
     blocks = blocks_of(lines)
     wrong = 0
@@ -327,10 +331,15 @@ def work_on(page, arguments, program):
             if missing:
                 print(f"{name}: left out, {missing}")
                 continue
-            if block.kind == "run":
-                new = transcript(old, runner, block.drops_stderr)
-            else:
-                new = runner.output(block.command, ROOT)
+            try:
+                if block.kind == "run":
+                    new = transcript(old, runner, block.drops_stderr)
+                else:
+                    new = runner.output(block.command, ROOT)
+            except CommandFailed as failure:
+                wrong += 1
+                print(f"{name}: FAILED, {failure}")
+                continue
             found = differences(old, new, block.within)
             if arguments.action == "check":
                 wrong += bool(found)
@@ -359,7 +368,7 @@ def main():
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
     if wrong:
-        raise SystemExit(f"{wrong} blocks are unmarked, or disagree: scripts/docs.py fill brings those up to date")
+        raise SystemExit(f"{wrong} blocks failed, are unmarked, or disagree, which scripts/docs.py fill mends")
 
 
 if __name__ == "__main__":

@@ -136,6 +136,13 @@ class Pages(unittest.TestCase):
         self.assertIn("left out, tier slow", said)
         self.assertEqual((said.count("agrees"), wrong), (1, 0))
 
+    def test_a_command_that_fails_leaves_the_page_as_it_is(self):
+        failing = "\n<!-- from: false -->\n| a | .5 |\n<!-- end -->\n"
+        said, wrong, page = self.work("fill", mape="0.0972", more=failing)
+        self.assertIn("FAILED", said)
+        self.assertEqual(wrong, 1)
+        self.assertEqual(page, PAGE.format(mape="0.0826", tier="quick") + failing)
+
     def test_only_some_blocks(self):
         said, _, page = self.work("fill", mape="0.0972", only="echo")
         self.assertEqual(said.count("filled in"), 1)
