@@ -340,7 +340,8 @@ def finished_study(name):
     """
     folder = ROOT / "build/docs" / name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([IGND, "reproduce", name, "--out", folder], capture_output=True, text=True)
+    file = ROOT / f"experiments/{name}.toml"
+    done = subprocess.run([IGND, "reproduce", file, "--out", folder], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr.strip())
     (page,) = folder.glob("*-table.md")
