@@ -26,7 +26,7 @@ run(${WORK_DIR}/consumer/consumer)
 run(${prefix}/bin/ignd --version)
 
 if(BUILD_SHARED_LIBS)
-  # libignd.so -> libignd.so.0.1 -> libignd.so.0.1.0
+  # libignd.so -> libignd.so.0.2 -> libignd.so.0.2.0
   file(GLOB library ${prefix}/${CMAKE_INSTALL_LIBDIR}/libignd.so.*.*.*)
   string(REGEX REPLACE "\\.[0-9]+$" "" soname "${library}")
   foreach(link ${prefix}/${CMAKE_INSTALL_LIBDIR}/libignd.so ${soname})
