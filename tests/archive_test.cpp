@@ -1,6 +1,5 @@
 #include "data/archive.hpp"
 
-#include "data/checksum.hpp"
 #include "ignd/error.hpp"
 #include "make_archive.hpp"
 #include "run_tool.hpp"

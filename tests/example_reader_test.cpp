@@ -2,8 +2,7 @@
 
 #include "base/text.hpp"
 #include "byte_sources.hpp"
-#include "data/svmlight.hpp"
-#include "data/vw_text.hpp"
+#include "data/example_parser.hpp"
 #include "ignd/error.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/random.hpp"

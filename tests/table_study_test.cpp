@@ -1,4 +1,4 @@
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "lab/prepared_tables.hpp"

@@ -2,7 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ struct DataSet {
   std::string licence, citation;
   std::uint64_t size = 0;  // of the public file, in bytes
 
-  std::vector<std::string> members;  // patterns (checksum.hpp) of what is used of it
+  std::vector<std::string> members;  // patterns (archive.hpp) of what is used of it
   std::uint64_t count = 0;           // of the members used
   std::string checksum;              // member_checksum of a copy of ours; empty: we have none
   std::string published;             // SHA-256 of the public file, as others give it; empty: unknown

@@ -1,6 +1,10 @@
 #pragma once
 
+#include "data/text_blocks.hpp"
+
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,5 +76,33 @@ bool is_missing(std::string_view field);
 
 // The whole field, blanks around it aside, as a number: also inf and nan.
 bool is_number(std::string_view field, double& value);
+
+// The beginning of a text of comma-separated values: what the rest has to be read by.
+struct CsvHead {
+  char delimiter = ',';
+  bool header = false;
+  std::vector<std::string> names;  // of the columns: c1, c2, ... where there is no header
+  std::uint64_t line = 1;          // the first that is left
+  std::string header_note = {};    // that of a HeaderGuess
+};
+
+// Reads the head of a text, and drops it: what is left are rows. What the dialect leaves open is guessed. Throws
+// FileError, with the line, and InvalidArgument for a delimiter that cannot be one.
+CsvHead read_csv_head(TextWindow& text, const CsvDialect& dialect);
+
+// Where a column is. Throws InvalidArgument, and offers the nearest name there is, or the note on the header.
+std::size_t find_column(std::span<const std::string> names, std::string_view column, std::string_view header_note = {});
+
+// How many bytes to look at where so many do not hold the whole row. Throws FileError where that is too long for one.
+std::size_t more_bytes(std::size_t bytes, const TextWindow& text, std::uint64_t line);
+
+// Called with the number of a row, from 1 below the header, and its fields.
+using CsvVisitor = std::function<void(std::uint64_t row, std::span<const std::string_view> fields)>;
+
+// Visits the rows of comma-separated values with the fields of some columns as they stand there: a Table keeps no
+// texts. Gzip or not; "-" is the standard input. Returns what there is to say of a header that was guessed. Throws
+// FileError, and InvalidArgument for a column that is not there.
+std::string visit_csv(const std::string& path, const CsvDialect& dialect, const std::vector<std::string>& columns,
+                      const CsvVisitor& visit);
 
 }  // namespace ignd

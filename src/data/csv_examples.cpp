@@ -1,10 +1,10 @@
 #include "data/csv_examples.hpp"
 
 #include "base/text.hpp"
-#include "data/column_plan.hpp"
-#include "data/csv_head.hpp"
+#include "data/csv.hpp"
+#include "data/csv_parser.hpp"
 #include "data/table.hpp"
-#include "data/text_window.hpp"
+#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
+#include "data/class_files.hpp"
 #include "data/example_reader.hpp"
-#include "data/sample_kind.hpp"
-#include "data/text_window.hpp"
+#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -1,9 +1,8 @@
 #include "data/example_reader.hpp"
 
 #include "base/text.hpp"
-#include "data/svmlight.hpp"
+#include "data/example_parser.hpp"
 #include "data/table.hpp"
-#include "data/vw_text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -33,6 +33,9 @@ inline constexpr std::uint64_t most_image_pixels = 100'000'000;
 // bytes long.
 inline constexpr int most_jpeg_scans = 500;
 
+// Whether the first bytes are those of a JPEG or PNG file.
+bool is_image(std::string_view bytes);
+
 // Reads a JPEG or PNG file; which of them, its first bytes say. Grey becomes equal channels, CMYK is converted, 16 bits
 // are rounded to 8, what is transparent is blended with black. Colour profiles and the rotation that EXIF may ask for
 // are ignored. Throws FileError, with `name` in the message, where the file is damaged in any way that costs pixels, is

@@ -1,8 +1,8 @@
 #include "data/text_set.hpp"
 
 #include "base/text.hpp"
-#include "data/csv_texts.hpp"
-#include "data/sample_kind.hpp"
+#include "data/class_files.hpp"
+#include "data/csv.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 

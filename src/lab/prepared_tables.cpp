@@ -1,8 +1,8 @@
 #include "lab/prepared_tables.hpp"
 
 #include "base/text.hpp"
+#include "data/archive.hpp"
 #include "data/catalogue.hpp"
-#include "data/checksum.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
 

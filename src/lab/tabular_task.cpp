@@ -1,8 +1,7 @@
 #include "lab/tabular_task.hpp"
 
-#include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
-#include "data/diamonds.hpp"
+#include "data/feature_table.hpp"
 #include "ignd/batch_trainer.hpp"
 #include "ignd/error.hpp"
 #include "lab/tabular_run.hpp"

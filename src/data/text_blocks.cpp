@@ -1,4 +1,4 @@
-#include "data/line_blocks.hpp"
+#include "data/text_blocks.hpp"
 
 #include "ignd/error.hpp"
 
