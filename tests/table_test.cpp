@@ -1,5 +1,6 @@
 #include "data/table.hpp"
 
+#include "base/text.hpp"
 #include "csv_writer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -160,7 +161,7 @@ TEST(Table, RandomTablesRoundTrip) {
     }
     // Columns of which every value is missing or empty are numbers; texts come back without blanks at their ends.
     for (Fields& row : rows) {
-      for (std::string& field : row) field = std::string(trimmed(field));
+      for (std::string& field : row) field = std::string(trim(field));
     }
     if (stream.below(3) == 0) text.resize(text.size() - line_end.size());
     write(folder / "table.csv", text);

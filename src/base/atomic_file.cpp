@@ -1,5 +1,6 @@
 #include "base/atomic_file.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
@@ -22,22 +23,6 @@ namespace {
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
   throw FileError(fmt::format("cannot {} {}: {}", what, quoted_path(path), std::generic_category().message(error)));
 }
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  FileDescriptor(FileDescriptor&&) = delete;
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // Nobody else can foresee it, and put a file or a link there first.
 std::string temporary_name(const std::string& stem) {
@@ -75,16 +60,15 @@ bool is_at(int file, const std::filesystem::path& path) {
          ours.st_dev == there.st_dev;
 }
 
-// Returns the descriptor of a new file, locked; -1: errno says why there is none.
-int create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
-                  std::filesystem::path& path) {
+// A new file, locked. Where it is not open, errno says why.
+Descriptor create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
+                         std::filesystem::path& path) {
   for (;;) {
     path = folder / temporary_name(stem);
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (file < 0 && errno == EEXIST) continue;
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!file.is_open() && errno == EEXIST) continue;
     // Before it was locked, another writer may have taken it for that of a dead one, and removed it.
-    if (file < 0 || (lock(file) && is_at(file, path))) return file;
-    ::close(file);
+    if (!file.is_open() || (lock(*file) && is_at(*file, path))) return file;
   }
 }
 
@@ -94,11 +78,11 @@ void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
   for (std::filesystem::directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
     const std::string name = at->path().filename();
     if (!is_temporary_name(name, stem) && !is_temporary_name(name, any_stem)) continue;
-    const FileDescriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) continue;
+    if (!file.is_open() || ::fstat(*file, &status) != 0) continue;
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) continue;
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file.get(), at->path())) ::unlink(at->path().c_str());
+    if (::flock(*file, LOCK_EX | LOCK_NB) == 0 && is_at(*file, at->path())) ::unlink(at->path().c_str());
   }
 }
 
@@ -128,8 +112,8 @@ void refuse_to_replace_devices(const std::filesystem::path& path) {
 }
 
 void sync_folder(const std::filesystem::path& folder, const std::filesystem::path& path) {
-  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0) fail("sync the folder of", path, errno);
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open() || ::fsync(*directory) != 0) fail("sync the folder of", path, errno);
 }
 
 }  // namespace
@@ -148,28 +132,27 @@ FileWriter::FileWriter(const std::filesystem::path& folder, const std::filesyste
     : folder_(folder),
       name_(target.empty() ? "a file in " + quoted_path(folder) : quoted_path(target)),
       file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode)) {
-  if (file_ >= 0 && ::access(open_file().c_str(), F_OK) == 0) {
-    lock(file_);
+  if (file_.is_open() && ::access(open_file().c_str(), F_OK) == 0) {
+    lock(*file_);
     return;
   }
-  if (file_ >= 0) ::close(file_);
+  file_ = Descriptor();
   file_ = create_locked(folder, temporary_stem(target.filename()), mode, temporary_);
-  if (file_ < 0) fail("create", errno);
+  if (!file_.is_open()) fail("create", errno);
 }
 
 FileWriter::~FileWriter() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  ::close(file_);
 }
 
 void FileWriter::fail(std::string_view what, int error) const {
   throw FileError(fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(error)));
 }
 
-std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", file_); }
+std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", *file_); }
 
 void FileWriter::append(std::string_view bytes) {
-  if (const int error = write_all(file_, bytes)) fail("write", error);
+  if (const int error = write_all(*file_, bytes)) fail("write", error);
 }
 
 void FileWriter::commit(const std::string& name) {
@@ -177,11 +160,11 @@ void FileWriter::commit(const std::string& name) {
   name_ = quoted_path(path);
   refuse_to_replace_devices(path);
   struct stat status {};
-  if (::fstat(file_, &status) != 0) fail("look at", errno);
+  if (::fstat(*file_, &status) != 0) fail("look at", errno);
   const mode_t wider = status.st_mode & ~mode_of(path) & mode_of({});
-  if (wider != 0 && ::fchmod(file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
+  if (wider != 0 && ::fchmod(*file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
   // Before the rename: otherwise a crash could leave the new name with no content.
-  if (::fsync(file_) != 0) fail("sync", errno);
+  if (::fsync(*file_) != 0) fail("sync", errno);
   // A link cannot take the place of another file, a rename can.
   while (temporary_.empty()) {
     const std::filesystem::path linked = folder_ / temporary_name(temporary_stem(name));
@@ -204,10 +187,10 @@ std::filesystem::path temporary_folder() {
 
 std::string read_file(const std::filesystem::path& path, std::size_t most) {
   // Without waiting: opening a pipe would, for somebody to write to it.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail("open", path, errno);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) fail("open", path, errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
+  if (::fstat(*file, &status) != 0) fail("read", path, errno);
   if (!S_ISREG(status.st_mode)) throw FileError(fmt::format("{} is not a regular file", quoted_path(path)));
   std::string content;
   try {
@@ -217,7 +200,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most) {
   }
   std::size_t filled = 0;
   while (filled < content.size()) {
-    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+    const ssize_t got = ::read(*file, content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("read", path, errno);
     if (got == 0) break;  // it has become shorter meanwhile; the caller's checks will tell

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "base/descriptor.hpp"
+#include "base/pinned.hpp"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -16,15 +19,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 
 // A file that is written piece by piece, however large. It has no name before commit(), so that nothing is left behind,
 // however the program ends; where the file system cannot do that, it has a temporary one.
-class FileWriter {
+class FileWriter : Pinned {
  public:
   // In this folder, which must be there. Throws FileError.
   explicit FileWriter(const std::filesystem::path& folder);
   ~FileWriter();
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
-  FileWriter(FileWriter&&) = delete;
-  FileWriter& operator=(FileWriter&&) = delete;
 
   // Throws FileError, also where the disk is full.
   void append(std::string_view bytes);
@@ -33,7 +32,7 @@ class FileWriter {
   void commit(const std::string& name);
 
   // Open for reading and writing as long as this lives.
-  int descriptor() const { return file_; }
+  int descriptor() const { return *file_; }
 
  private:
   friend void write_file_atomically(const std::filesystem::path& path, std::string_view content);
@@ -46,7 +45,7 @@ class FileWriter {
   std::filesystem::path folder_;
   std::filesystem::path temporary_ = {};  // empty: it has no name
   std::string name_;                      // for messages
-  int file_ = -1;
+  Descriptor file_;
 };
 
 // Where large files are put that nobody wants to keep: $TMPDIR, or /var/tmp.

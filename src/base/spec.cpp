@@ -3,33 +3,20 @@
 #include <fmt/format.h>
 
 namespace ignd {
-namespace {
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-}  // namespace
 
 Spec::Spec(std::string_view kind, std::string_view text) : kind_(kind), text_(trim(text)) {
   const std::string_view all = text_;
   const auto colon = all.find(':');
   name_ = trim(all.substr(0, colon));
   if (colon == std::string_view::npos) return;
-  std::string_view rest = all.substr(colon + 1);
-  while (true) {
-    const auto comma = rest.find(',');
-    const std::string_view option = trim(rest.substr(0, comma));
+  for (const std::string_view part : split(all.substr(colon + 1), ',')) {
+    const std::string_view option = trim(part);
     const auto equals = option.find('=');
     if (equals == std::string_view::npos) {
       add_fault(fmt::format("{} is not of the form key=value", in_quotes(option)));
     } else {
       options_.push_back({std::string(trim(option.substr(0, equals))), std::string(trim(option.substr(equals + 1)))});
     }
-    if (comma == std::string_view::npos) return;
-    rest = rest.substr(comma + 1);
   }
 }
 

@@ -88,6 +88,16 @@ std::string suggestion(std::string_view word, std::span<const std::string> known
   return edit_distance(word, nearest) <= near ? fmt::format(", did you mean '{}'?", nearest) : "";
 }
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string join(std::span<const std::string> words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Numbers and words as text, for specs and messages.
 namespace ignd {
@@ -23,6 +25,17 @@ std::string quoted_path(const std::filesystem::path& path);  // however long
 
 // ", did you mean 'x'?" with the known name nearest to `word`; empty if none is near.
 std::string suggestion(std::string_view word, std::span<const std::string> known);
+
+// The parts between the separators, one more than there are of these; parts may be empty.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+// Without the blanks at both ends. Newlines end lines, so by default they are not blanks.
+inline std::string_view trim(std::string_view text, std::string_view blanks = " \t\r") {
+  const auto is_blank = [&](char c) { return std::find(blanks.begin(), blanks.end(), c) != blanks.end(); };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 std::string join(std::span<const std::string> words, std::string_view separator);
 

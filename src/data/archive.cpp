@@ -35,12 +35,7 @@ std::string_view without_dot(std::string_view name) {
 
 bool leads_out(std::string_view name) {
   if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    if (name.substr(begin, end - begin) == "..") return true;
-    begin = end + 1;
-  }
-  return false;
+  return std::ranges::count(split(name, '/'), std::string_view("..")) > 0;
 }
 
 // Gzip on its way to libarchive, which would unpack it too, but without a look at its checksum.

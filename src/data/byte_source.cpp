@@ -1,5 +1,7 @@
 #include "data/byte_source.hpp"
 
+#include "base/descriptor.hpp"
+#include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
@@ -129,32 +131,17 @@ bool begins_like_other_format(std::string_view beginning) {
   return agrees(zip_magic) || std::ranges::any_of(magics, agrees, &Magic::bytes);
 }
 
-// Closes what it holds, except the standard input.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (number_ > STDIN_FILENO) close(number_);
-  }
-  int operator*() const { return number_; }
-
- private:
-  int number_;
-};
-
 // Opened so that a pipe without a writer does not hold us up where nothing could interrupt it: we wait in poll().
 class File final : public ByteSource {
  public:
   File(const std::string& path, int interruption)
       : name_(path == "-" ? "the standard input" : quoted_path(path)),
-        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        bytes_(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                           : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
         stop_(eventfd(0, EFD_CLOEXEC)),
         interruption_(interruption) {
-    if (*bytes_ < 0 || *stop_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
+    if (!bytes_.is_open() || !stop_.is_open())
+      throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
     struct stat about {};
     if (fstat(*bytes_, &about) == 0) {
       if (S_ISDIR(about.st_mode)) throw FileError(fmt::format("{} is a folder", name_));
@@ -219,16 +206,12 @@ class PutBack final : public ByteSource {
 
 // One or several gzip members, as gzip and bgzip write them, and zeros behind the last one, as tapes and block devices
 // have them.
-class Gzip final : public ByteSource {
+class Gzip final : public ByteSource, Pinned {
  public:
   explicit Gzip(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(std::size_t{1} << 18) {
     constexpr int gzip_window = 15 + 16;
     if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start to unpack gzip");
   }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
-  Gzip(Gzip&&) = delete;
-  Gzip& operator=(Gzip&&) = delete;
   ~Gzip() override { inflateEnd(&stream_); }
 
   std::size_t read(std::span<char> into) override {

@@ -2,6 +2,7 @@
 
 #include "base/number.hpp"
 #include "base/spec.hpp"
+#include "base/text.hpp"
 #include "data/csv.hpp"
 #include "ignd/error.hpp"
 
@@ -79,7 +80,7 @@ bool take_currency(std::string_view& text, Currency& currency, bool (*take)(std:
 
 std::optional<Amount> amount_in(std::string_view text) {
   Amount amount;
-  text = trimmed(text);
+  text = trim(text);
   skip_blanks(text);
   skip_blanks_behind(text);
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') {  // how accountants write negative numbers
@@ -238,7 +239,7 @@ bool read_time(std::string_view text, ReadDate& date) {
 }
 
 std::optional<ReadDate> read_date(std::string_view text, Order order) {
-  text = trimmed(text);
+  text = trim(text);
   const bool year_comes_first = order == Order::year_first;
   const auto take_number = [&](bool year) {
     const std::size_t before = text.size();

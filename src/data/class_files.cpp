@@ -38,12 +38,9 @@ constexpr int most_folders = 3;  // around a file: top/part/class
 using Around = std::vector<std::string_view>;
 
 Around folders_of(std::string_view name) {
-  Around folders;
-  for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/')) {
-    folders.push_back(name.substr(0, end));
-    name.remove_prefix(end + 1);
-  }
-  return folders;
+  Around parts = split(name, '/');
+  parts.pop_back();
+  return parts;
 }
 
 bool is_hidden(std::string_view name) { return name.starts_with('.') || name.find("/.") != std::string_view::npos; }

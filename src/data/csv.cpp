@@ -81,7 +81,7 @@ const char* CsvRow::split(const char* at, const char* end, bool all) {
   }
 }
 
-bool CsvRow::blank() const { return size() == 1 && trimmed(text_).empty(); }
+bool CsvRow::blank() const { return size() == 1 && trim(text_).empty(); }
 
 char guess_delimiter(std::string_view beginning) {
   char best = ',';
@@ -107,7 +107,7 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
   if (rows.empty()) return {.header = false};
   const std::vector<std::string>& first = rows.front();
   const auto stands_there = [&](const std::string& name) {
-    return std::ranges::any_of(first, [&](const std::string& field) { return trimmed(field) == name; });
+    return std::ranges::any_of(first, [&](const std::string& field) { return trim(field) == name; });
   };
   const bool has_all = !asked_for.empty() && std::ranges::all_of(asked_for, stands_there);
   const auto numeric = [&](const std::string& field) {
@@ -122,12 +122,12 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
   std::string why;
   for (std::size_t c = 0; c < first.size(); ++c) {
     if (is_missing(first[c])) continue;
-    const std::string_view name = trimmed(first[c]);
+    const std::string_view name = trim(first[c]);
     if (!seen.insert(name).second && why.empty()) why = fmt::format("{} stands in it twice", in_quotes(name));
     for (std::size_t row = 1; row < rows.size(); ++row) {
       if (c >= rows[row].size()) continue;
       if (numeric(rows[row][c])) return {.header = true};  // a text above numbers
-      if (why.empty() && trimmed(rows[row][c]) == name) why = fmt::format("{} occurs again below it", in_quotes(name));
+      if (why.empty() && trim(rows[row][c]) == name) why = fmt::format("{} occurs again below it", in_quotes(name));
     }
   }
   if (has_all) why.clear();
@@ -146,21 +146,14 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
 
 std::string column_name(std::size_t column) { return fmt::format("c{}", column + 1); }
 
-std::string_view trimmed(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 bool is_missing(std::string_view field) {
-  field = trimmed(field);
+  field = trim(field);
   constexpr std::array<std::string_view, 10> words{"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "?"};
   return std::ranges::find(words, field) != words.end();
 }
 
 bool is_number(std::string_view field, double& value) {
-  field = trimmed(field);
+  field = trim(field);
   const char* end = field.data() + field.size();
   return !field.empty() && read_number(field.data(), end, value) == end;
 }
@@ -215,7 +208,7 @@ void read_names(TextWindow& text, CsvHead& head) {
   }
   std::set<std::string, std::less<>> seen;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    std::string name = head.header ? std::string(trimmed(row[i])) : "";
+    std::string name = head.header ? std::string(trim(row[i])) : "";
     if (name.empty()) name = column_name(i);
     if (!seen.insert(name).second) {
       throw FileError(

@@ -67,9 +67,6 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
 // Of a column without a name: c1, c2 and so on, counted from 0 here.
 std::string column_name(std::size_t column);
 
-// Without spaces, tabs and carriage returns at its ends.
-std::string_view trimmed(std::string_view text);
-
 // What stands for a value that is not there: nothing, NA, N/A, NaN, null, None (some of them in lower or upper case
 // too) or a question mark.
 bool is_missing(std::string_view field);

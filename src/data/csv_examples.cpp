@@ -29,7 +29,7 @@ std::uint32_t text_index(std::uint64_t column, std::string_view text) {
 void append_feature(std::uint64_t column, std::string_view field, ExampleBlock& block) {
   double value = 0;
   if (!is_number(field, value)) {
-    block.index.push_back(text_index(column, is_missing(field) ? "" : trimmed(field)));
+    block.index.push_back(text_index(column, is_missing(field) ? "" : trim(field)));
     block.value.push_back(1);
     return;
   }
@@ -149,7 +149,7 @@ void CsvExampleParser::look_at_targets(std::string_view rows, bool known) {
 void CsvExampleParser::note_label(std::string_view field) const {
   const std::lock_guard lock(mutex_);
   if (labels_.size() >= most_targets) return;
-  const std::string_view text = trimmed(field);
+  const std::string_view text = trim(field);
   labels_.try_emplace(static_cast<double>(text_code(text)), text);
 }
 
@@ -162,13 +162,13 @@ std::string CsvExampleParser::read_target(std::string_view field, double& target
     return fmt::format("the target {} is {}, which is not a finite number", in_quotes(names_[*target_]),
                        in_quotes(field));
   }
-  target = static_cast<double>(text_code(trimmed(field)));
+  target = static_cast<double>(text_code(trim(field)));
   note_label(field);
   return "";
 }
 
 std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const {
-  if (number < first_line_ || trimmed(line).empty()) return "";
+  if (number < first_line_ || trim(line).empty()) return "";
   CsvRow row(delimiter_);
   row.split(line.data(), line.data() + line.size(), true);
   if (row.in_quotes()) return "opens quotes that it does not close; in a stream every row is one line";
@@ -192,7 +192,7 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
       append_formatted(hashes_[c], formats_[c], row[c], block);
     }
   }
-  for (const std::size_t c : keep_) block.kept.emplace_back(trimmed(row[c]));
+  for (const std::size_t c : keep_) block.kept.emplace_back(trim(row[c]));
   block.finish(target, weight, number);
   return "";
 }

@@ -29,7 +29,7 @@ void visit_rows(std::string_view beginning, char delimiter, Visit visit) {
 // Whether a plain number shows that the point is its decimal mark: three digits behind it might be thousands.
 bool shows_point(std::string_view number) {
   const std::size_t point = number.find('.');
-  return point != std::string_view::npos && trimmed(number).size() - point != 4;
+  return point != std::string_view::npos && trim(number).size() - point != 4;
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
       }
       *value = field_value(c, {at, stop});
     }
-    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trimmed({at, stop}));
+    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim({at, stop}));
     at = stop + 1;
   }
   end_row(1);
@@ -216,7 +216,7 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
   make_room(count_ + kinds_.size());
   for (std::size_t c = 0; c < kinds_.size(); ++c) {
     values_[count_ + c] = field_value(c, row_[c]);
-    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trimmed(row_[c]));
+    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim(row_[c]));
   }
   end_row(row_.lines());
   return next;
@@ -273,7 +273,7 @@ double CsvPart::misfit(std::size_t column, std::string_view field) {
     not_numbers_[column] = true;
     changed_ = true;
   } else if (bad_field_.empty()) {
-    bad_field_ = fmt::format("column {} is {}, not a {}", in_quotes(rules_.names[column]), in_quotes(trimmed(field)),
+    bad_field_ = fmt::format("column {} is {}, not a {}", in_quotes(rules_.names[column]), in_quotes(trim(field)),
                              columns_[column].format.describe());
   }
   return missing;
@@ -283,7 +283,7 @@ double CsvPart::text_value(std::size_t column, std::string_view field) {
   if (columns_[column].kind == ColumnKind::number) return formatted_value(column, field);
   if (is_missing(field)) return missing;
   if (columns_[column].watched && guesses_[column].is_alive()) guesses_[column].add(field);
-  const std::string_view text = trimmed(field);
+  const std::string_view text = trim(field);
   const std::uint64_t code = text_code(text);
   Labels& known = labels_[column];
   // One more than are kept in the end: it tells that there are too many.

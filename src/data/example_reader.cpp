@@ -1,5 +1,6 @@
 #include "data/example_reader.hpp"
 
+#include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "data/example_parser.hpp"
 #include "data/table.hpp"
@@ -186,7 +187,7 @@ class ExampleReader::Blocks {
 };
 
 // Threads that make blocks ahead of the caller, in a ring of places: block n is in place n modulo their number.
-class ExampleReader::ReadAhead {
+class ExampleReader::ReadAhead : Pinned {
  public:
   ReadAhead(Blocks& blocks, unsigned threads) : blocks_(blocks), places_(threads + 2) {
     for (unsigned i = 0; i < threads; ++i) {
@@ -198,10 +199,6 @@ class ExampleReader::ReadAhead {
       }
     }
   }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
-  ReadAhead(ReadAhead&&) = delete;
-  ReadAhead& operator=(ReadAhead&&) = delete;
   ~ReadAhead() {
     {
       const std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "data/byte_source.hpp"
 #include "data/csv_examples.hpp"
 #include "data/example_parser.hpp"
@@ -36,17 +37,13 @@ struct ExampleReaderOptions {
 
 // The examples of a file, block by block. They are the same, and an error comes behind the same example, with any
 // number of threads.
-class ExampleReader {
+class ExampleReader : Pinned {
  public:
   // "-" is the standard input. Without a format it is guessed from the first lines. Throws FileError.
   ExampleReader(const std::string& path, std::optional<ExampleFormat> format, const ExampleReaderOptions& options = {});
   ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
                 const ExampleReaderOptions& options = {});
   ~ExampleReader();
-  ExampleReader(const ExampleReader&) = delete;
-  ExampleReader& operator=(const ExampleReader&) = delete;
-  ExampleReader(ExampleReader&&) = delete;
-  ExampleReader& operator=(ExampleReader&&) = delete;
 
   // Replaces what is in the block by the next examples, at least one; false at the end. Throws FileError once all
   // examples before the fault were given, and again whenever it is asked again.

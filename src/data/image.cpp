@@ -1,5 +1,6 @@
 #include "data/image.hpp"
 
+#include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
@@ -34,7 +35,7 @@ bool is_harmless(int warning) {
 
 // libjpeg leaves by a jump where it fails. Whatever calls it is passed to guarded(), and owns nothing that a jump would
 // leak: memory is taken between these calls.
-class JpegReader {
+class JpegReader : Pinned {
  public:
   explicit JpegReader(const std::atomic<bool>* stop) : stop_(stop) {
     progress_.base.progress_monitor = look_around;
@@ -44,10 +45,6 @@ class JpegReader {
     errors_.base.emit_message = warn;
     errors_.base.output_message = [](j_common_ptr) {};
   }
-  JpegReader(const JpegReader&) = delete;
-  JpegReader& operator=(const JpegReader&) = delete;
-  JpegReader(JpegReader&&) = delete;
-  JpegReader& operator=(JpegReader&&) = delete;
   ~JpegReader() { jpeg_destroy_decompress(&info_); }
 
   void read_header(std::string_view bytes) {
@@ -162,16 +159,12 @@ constexpr std::size_t rgba_channels = 4;
 
 // libpng leaves by a jump where it fails. Whatever calls it is passed to guarded(), and owns nothing that a jump would
 // leak: memory is taken between these calls.
-class PngReader {
+class PngReader : Pinned {
  public:
   explicit PngReader(std::string_view bytes)
       : left_(bytes), png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, leave, [](png_structp, auto) {})) {
     if (png_ == nullptr) throw std::bad_alloc();
   }
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
-  PngReader(PngReader&&) = delete;
-  PngReader& operator=(PngReader&&) = delete;
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
   void read_header() {

@@ -187,26 +187,15 @@ void ImageCacheWriter::finish(const ImageIndex& index) {
 
 ImageCache ImageCache::open(const std::filesystem::path& path) {
   // Without waiting: opening a pipe would, for somebody to write to it.
-  return ImageCache(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return ImageCache(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
 }
 
-ImageCache::ImageCache(const ImageCacheWriter& writer) : ImageCache(::fcntl(writer.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+ImageCache::ImageCache(const ImageCacheWriter& writer)
+    : ImageCache(Descriptor(::fcntl(writer.descriptor(), F_DUPFD_CLOEXEC, 0))) {}
 
-ImageCache::ImageCache(int descriptor) : file_(descriptor) {
-  if (file_ < 0) refuse_cache(std::generic_category().message(errno));
-  try {
-    index_ = read_index(file_);
-  } catch (...) {
-    ::close(file_);
-    throw;
-  }
-}
-
-ImageCache::ImageCache(ImageCache&& other) noexcept
-    : file_(std::exchange(other.file_, -1)), index_(std::move(other.index_)) {}
-
-ImageCache::~ImageCache() {
-  if (file_ >= 0) ::close(file_);
+ImageCache::ImageCache(Descriptor file) : file_(std::move(file)) {
+  if (!file_.is_open()) refuse_cache(std::generic_category().message(errno));
+  index_ = read_index(*file_);
 }
 
 void ImageCache::check_pixels() const {
@@ -217,7 +206,7 @@ void ImageCache::check_pixels() const {
 void ImageCache::read_pixels(std::size_t image, std::span<std::uint8_t> pixels) const {
   const std::uint64_t at = header_size + index_.images[image].slot * std::uint64_t{pixels.size()};
   const std::span bytes(reinterpret_cast<char*>(pixels.data()), pixels.size());
-  if (!read_at(file_, at, bytes) || pixel_hash(pixels) != index_.images[image].hash) {
+  if (!read_at(*file_, at, bytes) || pixel_hash(pixels) != index_.images[image].hash) {
     refuse_cache("its pixels are damaged");
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/atomic_file.hpp"
+#include "base/descriptor.hpp"
 #include "data/class_files.hpp"
 #include "data/image.hpp"
 
@@ -61,11 +62,6 @@ class ImageCache {
   // These read the index. They throw FileError where anything but the pixels is damaged.
   static ImageCache open(const std::filesystem::path& path);
   explicit ImageCache(const ImageCacheWriter& writer);
-  ~ImageCache();
-  ImageCache(ImageCache&& other) noexcept;
-  ImageCache(const ImageCache&) = delete;
-  ImageCache& operator=(const ImageCache&) = delete;
-  ImageCache& operator=(ImageCache&&) = delete;
 
   // Reads all pixels. Throws FileError where they are not those that were written.
   void check_pixels() const;
@@ -76,9 +72,9 @@ class ImageCache {
   void read_pixels(std::size_t image, std::span<std::uint8_t> pixels) const;
 
  private:
-  explicit ImageCache(int descriptor);
+  explicit ImageCache(Descriptor file);
 
-  int file_;  // owned
+  Descriptor file_;
   ImageIndex index_;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -38,7 +40,7 @@ class RowStore {
   std::size_t rows_per_chunk_;
   std::size_t size_ = 0;
   std::vector<double*> chunks_;
-  int file_ = -1;
+  Descriptor file_;
   std::size_t file_bytes_ = 0;
 };
 

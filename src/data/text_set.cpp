@@ -37,7 +37,7 @@ class TextEncoder {
 // A label as the class it names: 1 and 1.0 are the same.
 std::string class_of(std::string_view field) {
   double value = 0;
-  return is_number(field, value) ? format_number(value) : std::string(trimmed(field));
+  return is_number(field, value) ? format_number(value) : std::string(trim(field));
 }
 
 bool is_before(const std::string& a, const std::string& b) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+
 #include <exception>
 #include <functional>
 #include <semaphore>
@@ -9,13 +11,9 @@
 namespace ignd {
 
 // A second thread that does one thing after the other for the first, without being started again for each.
-class WorkerThread {
+class WorkerThread : Pinned {
  public:
   WorkerThread() : thread_([this] { work(); }) {}
-  WorkerThread(const WorkerThread&) = delete;
-  WorkerThread& operator=(const WorkerThread&) = delete;
-  WorkerThread(WorkerThread&&) = delete;
-  WorkerThread& operator=(WorkerThread&&) = delete;
   ~WorkerThread() {
     if (busy_) done_.acquire();
     task_ = nullptr;
