@@ -252,11 +252,9 @@ RunResult judged(const TabularSplit& data, const Predict& predict) {
 
 std::vector<std::uint64_t> parse_widths(std::string_view text) {
   std::vector<std::uint64_t> widths;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    widths.push_back(parse_count(text.substr(start, end - start), "the width of a layer"));
+  for (const std::string_view width : split(text, ',')) {
+    widths.push_back(parse_count(width, "the width of a layer"));
     if (widths.back() == 0) throw InvalidArgument("the width of a layer is 0");
-    start = end + 1;
   }
   return widths;
 }
