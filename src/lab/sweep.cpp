@@ -1,5 +1,6 @@
 #include "lab/sweep.hpp"
 
+#include "base/pinned.hpp"
 #include "ignd/version.hpp"
 #include "lab/host.hpp"
 #include "lab/store.hpp"
@@ -47,7 +48,7 @@ struct Flight {
 
 // Runs that wait, and results that wait to be stored. Threads take from one end and put at the other; the store belongs
 // to the thread that made the sweep.
-class Queue {
+class Queue : Pinned {
  public:
   Queue(std::vector<PlannedRun> waiting, const UnfinishedRuns& unfinished, unsigned jobs, const std::atomic<bool>& stop)
       : waiting_(std::move(waiting)), unfinished_(unfinished), stop_(stop) {
@@ -59,10 +60,6 @@ class Queue {
     }
   }
   ~Queue() { cancelled_ = true; }
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
-  Queue(Queue&&) = delete;
-  Queue& operator=(Queue&&) = delete;
 
   // The next result; none once all are done or the sweep was stopped. As long as there is none, `meanwhile` is called
   // about once a second. Throws what a run has thrown.
