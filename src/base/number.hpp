@@ -44,11 +44,7 @@ const char* read_any_number(const char* at, const char* end, double& value);
 inline const char* read_number(const char* at, const char* end, double& value) {
   // Up to seven digits before and after the point make a mantissa and a power of ten that are exact doubles: then one
   // division gives the nearest double. That is what almost every number in a file is.
-#if IGND_PLANTED_BUG == 3
-  constexpr std::ptrdiff_t longest = 7 + 1 + 8;
-#else
   constexpr std::ptrdiff_t longest = 1 + 7 + 1 + 8;  // of what is looked at
-#endif
   constexpr std::array<std::uint32_t, 8> powers{1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
   if (end - at < longest) return read_any_number(at, end, value);
   const bool negative = *at == '-';

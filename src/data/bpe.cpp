@@ -178,9 +178,7 @@ void BytePairMerger::join(const TokenTable& tokens, std::string_view piece, std:
   next.joined = TokenTable::none;
   if (part.behind < piece.size()) parts_[part.behind].before = at;
   pair_up(tokens, piece, at);
-#if IGND_PLANTED_BUG != 7
   if (at > 0) pair_up(tokens, piece, part.before);
-#endif
 }
 
 void BytePairMerger::pair_up(const TokenTable& tokens, std::string_view piece, std::size_t at) {

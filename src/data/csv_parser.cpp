@@ -141,11 +141,7 @@ CsvPart::CsvPart(const std::vector<CsvColumn>& columns, char delimiter, Rules ru
 
 std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_line) {
   // Every field but the text's last has a byte behind it: there is room for whatever the text may hold.
-#if IGND_PLANTED_BUG == 6
-  const std::size_t most = text.size() / 2;
-#else
   const std::size_t most = text.size() + kinds_.size();
-#endif
   count_ = 0;
   make_room(most);
   line_ = first_line;

@@ -125,11 +125,7 @@ std::string SvmlightParser::parse_line(std::string_view line, std::uint64_t numb
     std::uint32_t index = 0;
     float value = 0;
     at = read_index(word, end, index);
-#if IGND_PLANTED_BUG == 1
-    if (at != nullptr && *at == ':') {
-#else
     if (at != nullptr && at != end && *at == ':') {
-#endif
       at = read_finite(at + 1, end, value);
       if (at != nullptr && ends_word(at, end)) {
         block.index.push_back(index);
@@ -183,9 +179,7 @@ std::string read_label(const char* at, const char* bar, Label& label) {
     ++count;
     at = behind;
   }
-#if IGND_PLANTED_BUG != 2
   if (numbers[1] < 0) return fmt::format("the importance {} is negative", numbers[1]);
-#endif
   if (numbers[2] != 0) return fmt::format("the base prediction is {}, but only 0 can be used", numbers[2]);
   label = {numbers[0], numbers[1]};
   return "";

@@ -55,11 +55,7 @@ bool LineBlocks::next(LineBlock& block) {
       filled += count;
     }
   }
-#if IGND_PLANTED_BUG == 5
-  begun_.assign(block.bytes.data() + block.size, std::min<std::size_t>(filled - block.size, 9));
-#else
   begun_.assign(block.bytes.data() + block.size, filled - block.size);
-#endif
   block.first_line = next_line_;
   next_line_ += count_newlines(block.text());
   return true;
