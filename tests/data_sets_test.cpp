@@ -80,7 +80,7 @@ TEST(CaliforniaHousing, WhatIsNotItIsRefused) {
   EXPECT_EQ(fault(housing_member, good), "");
   EXPECT_TRUE(contains(fault("cal_housing.data", good), "holds no CaliforniaHousing/cal_housing.data"));
   EXPECT_TRUE(contains(fault(housing_member, "1,2,3\n"), "it has 3 columns, not 9"));
-  EXPECT_TRUE(contains(fault(housing_member, good + "1,2,3,x,5,6,7,8,9\n"), "a value is no number"));
+  EXPECT_TRUE(contains(fault(housing_member, good + "1,2,3,x,5,6,7,8,9\n"), "a value is not a number"));
   EXPECT_TRUE(contains(fault(housing_member, good + "1,2,3,,5,6,7,8,9\n"), "row 2"));
   EXPECT_TRUE(contains(fault(housing_member, good + "1,2,3,4,5,6,0,8,9\n"), "row 2"));
   EXPECT_TRUE(contains(fault(housing_member, good + "1,2,3,4,5,6,7,inf,9\n"), "row 2"));
@@ -142,7 +142,7 @@ TEST(Diamonds, WhatIsNotItIsRefused) {
   EXPECT_TRUE(contains(fault(diamonds_header + good + "1,Fair,1,IF,1,2,3,4,5,6\n"), "row 2 has an unknown color"));
   EXPECT_TRUE(contains(fault(diamonds_header + good + "1,Fair,D,,1,2,3,4,5,6\n"), "row 2 has an unknown clarity"));
   EXPECT_TRUE(contains(fault(diamonds_header + good + "1,Fair,D,IF,1,2,,4,5,6\n"), "row 2 has no price"));
-  EXPECT_TRUE(contains(fault(diamonds_header + good + "x,Fair,D,IF,1,2,3,4,5,6\n"), "carat is not of numbers"));
+  EXPECT_TRUE(contains(fault(diamonds_header + good + "x,Fair,D,IF,1,2,3,4,5,6\n"), "carat does not hold numbers"));
   EXPECT_NE(fault(diamonds_header + "1,Fair\n"), "");
   EXPECT_NE(fault(""), "");
   EXPECT_NE(fault(std::string("\0\xff,\"", 4)), "");

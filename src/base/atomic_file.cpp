@@ -24,11 +24,13 @@ namespace {
   throw FileError(fmt::format("cannot {} {}: {}", what, quoted_path(path), std::generic_category().message(error)));
 }
 
-// Nobody else can foresee it, and put a file or a link there first.
+// Unpredictable, so that nobody else can put a file or a link there first.
 std::string temporary_name(const std::string& stem) {
   std::uint64_t random = 0;
   while (::getrandom(&random, sizeof random, 0) != sizeof random) {
-    if (errno != EINTR) throw FileError(fmt::format("cannot draw a name: {}", std::generic_category().message(errno)));
+    if (errno != EINTR) {
+      throw FileError(fmt::format("cannot draw a random name: {}", std::generic_category().message(errno)));
+    }
   }
   return fmt::format("{}.tmp.{:016x}", stem, random);
 }
@@ -41,7 +43,7 @@ bool is_temporary_name(std::string_view name, std::string_view stem) {
   return name.starts_with(mark) && name.find_first_not_of("0123456789abcdef", mark.size()) == std::string_view::npos;
 }
 
-// What the temporary names of a file begin with, where its own name is not known yet or would become too long with it.
+// The stem of temporary names if the final name is not known yet, or too long.
 constexpr const char* any_stem = "ignd";
 
 std::string temporary_stem(const std::string& name) {
@@ -49,8 +51,8 @@ std::string temporary_stem(const std::string& name) {
   return name.empty() || name.size() > long_name ? any_stem : name;
 }
 
-// A writer holds a lock on its temporary file as long as it lives. False: somebody else has it. Where there are no
-// locks, nobody can have one.
+// A writer locks its temporary file while it lives. False if another writer holds the lock. File systems without locks
+// count as unlocked.
 bool lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 bool is_at(int file, const std::filesystem::path& path) {
@@ -60,19 +62,19 @@ bool is_at(int file, const std::filesystem::path& path) {
          ours.st_dev == there.st_dev;
 }
 
-// A new file, locked. Where it is not open, errno says why.
+// Creates a file and locks it. If the result is not open, errno says why.
 Descriptor create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
                          std::filesystem::path& path) {
   for (;;) {
     path = folder / temporary_name(stem);
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!file.is_open() && errno == EEXIST) continue;
-    // Before it was locked, another writer may have taken it for that of a dead one, and removed it.
+    // Before the lock, another writer may have removed the file as abandoned.
     if (!file.is_open() || (lock(*file) && is_at(*file, path))) return file;
   }
 }
 
-// Temporary files of the same user that nobody has locked: their writers are dead.
+// Removes this user's unlocked temporary files: their writers are dead.
 void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
   std::error_code fault;
   for (std::filesystem::directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
@@ -86,14 +88,14 @@ void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
   }
 }
 
-// Of the file that is replaced: the new one may be read by no more people.
+// The permissions of the file that is replaced: the new one must not allow more.
 mode_t mode_of(const std::filesystem::path& path) {
   constexpr mode_t any = 0666;
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & any : any;
 }
 
-// Returns the number of the error, or 0.
+// Returns errno, or 0.
 int write_all(int file, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(file, content.data(), content.size());
@@ -104,7 +106,7 @@ int write_all(int file, std::string_view content) {
   return 0;
 }
 
-// A device or a pipe of this name would be gone, /dev/null for everybody.
+// Replacing a device or a pipe would destroy it: /dev/null for everybody.
 void refuse_to_replace_devices(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
@@ -163,9 +165,9 @@ void FileWriter::commit(const std::string& name) {
   if (::fstat(*file_, &status) != 0) fail("look at", errno);
   const mode_t wider = status.st_mode & ~mode_of(path) & mode_of({});
   if (wider != 0 && ::fchmod(*file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
-  // Before the rename: otherwise a crash could leave the new name with no content.
+  // Sync before the rename: otherwise a crash could leave an empty file under the new name.
   if (::fsync(*file_) != 0) fail("sync", errno);
-  // A link cannot take the place of another file, a rename can.
+  // A link cannot replace an existing file, a rename can.
   while (temporary_.empty()) {
     const std::filesystem::path linked = folder_ / temporary_name(temporary_stem(name));
     if (::linkat(AT_FDCWD, open_file().c_str(), AT_FDCWD, linked.c_str(), AT_SYMLINK_FOLLOW) == 0) {
@@ -186,7 +188,7 @@ std::filesystem::path temporary_folder() {
 }
 
 std::string read_file(const std::filesystem::path& path, std::size_t most) {
-  // Without waiting: opening a pipe would, for somebody to write to it.
+  // Non-blocking: opening a pipe would wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) fail("open", path, errno);
   struct stat status {};
@@ -203,7 +205,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t most) {
     const ssize_t got = ::read(*file, content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("read", path, errno);
-    if (got == 0) break;  // it has become shorter meanwhile; the caller's checks will tell
+    if (got == 0) break;  // truncated meanwhile; the caller's checks will tell
     filled += static_cast<std::size_t>(got);
   }
   content.resize(filled);

@@ -6,7 +6,7 @@
 
 namespace ignd {
 
-// Owns a file descriptor and closes it. A negative number, which failing system calls return, is none.
+// Owns a file descriptor and closes it. Negative numbers, which failed system calls return, mean none.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}

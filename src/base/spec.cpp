@@ -35,7 +35,7 @@ const std::string* Spec::take(std::string_view key) {
 }
 
 template <class Number, class Parse>
-Number Spec::in_range(std::string_view key, const std::string& text, Number otherwise, Number low, Number high,
+Number Spec::in_range(std::string_view key, const std::string& text, Number default_value, Number low, Number high,
                       Parse parse) {
   try {
     const Number value = parse(text, key);
@@ -44,22 +44,22 @@ Number Spec::in_range(std::string_view key, const std::string& text, Number othe
   } catch (const InvalidArgument& fault) {
     add_fault(fault.what());
   }
-  return otherwise;
+  return default_value;
 }
 
-double Spec::number(std::string_view key, double otherwise, double low, double high) {
+double Spec::number(std::string_view key, double default_value, double low, double high) {
   const std::string* text = take(key);
-  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_number);
+  return text == nullptr ? default_value : in_range(key, *text, default_value, low, high, parse_number);
 }
 
-std::uint64_t Spec::count(std::string_view key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high) {
+std::uint64_t Spec::count(std::string_view key, std::uint64_t default_value, std::uint64_t low, std::uint64_t high) {
   const std::string* text = take(key);
-  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_count);
+  return text == nullptr ? default_value : in_range(key, *text, default_value, low, high, parse_count);
 }
 
-std::string Spec::word(std::string_view key, std::string_view otherwise) {
+std::string Spec::word(std::string_view key, std::string_view default_value) {
   const std::string* text = take(key);
-  return text == nullptr ? std::string(otherwise) : *text;
+  return text == nullptr ? std::string(default_value) : *text;
 }
 
 std::optional<double> Spec::number_or_auto(std::string_view key, double low, double high) {

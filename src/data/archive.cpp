@@ -38,7 +38,7 @@ bool leads_out(std::string_view name) {
   return std::ranges::count(split(name, '/'), std::string_view("..")) > 0;
 }
 
-// Gzip on its way to libarchive, which would unpack it too, but without a look at its checksum.
+// Unpacks gzip for libarchive, which would ignore the checksum.
 struct Unpacked {
   std::unique_ptr<ByteSource> bytes;
   std::vector<char> block;
@@ -61,7 +61,7 @@ struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
-// Walks over an archive and holds it to the limits.
+// Walks through an archive and enforces the limits.
 class Archive {
  public:
   Archive(const fs::path& path, const ArchiveLimits& limits)
@@ -78,7 +78,7 @@ class Archive {
     }
   }
 
-  // Goes on to the next regular file; false at the end.
+  // Moves to the next regular file; false at the end.
   bool next() {
     for (;;) {
       const int code = archive_read_next_header(reader_.get(), &entry_);
@@ -95,7 +95,7 @@ class Archive {
 
   const std::string& name() const { return name_; }
 
-  // Of the member that next() went to.
+  // The content of the current member.
   std::string_view content() {
     content_.clear();
     for (;;) {
@@ -104,15 +104,15 @@ class Archive {
       la_int64_t offset = 0;
       const int code = archive_read_data_block(reader_.get(), &block, &size, &offset);
       if (code == ARCHIVE_EOF) break;
-      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // a wrong length or sum is only a warning there
+      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // libarchive only warns of a wrong length or checksum
       const auto begin = static_cast<std::uint64_t>(offset);
-      // A hole in a sparse file is read as zeros.
+      // Holes in a sparse file are zeros.
       hold_to(begin > limits_.member ? begin : begin + size);
       content_.resize(begin, '\0');
       content_.append(static_cast<const char*>(block), size);
     }
     if (archive_entry_size_is_set(entry_) != 0 && content_.size() != declared_size()) {
-      fail(fmt::format("{} is not as long as it says", in_quotes(name_)));
+      fail(fmt::format("{} does not have the size that it declares", in_quotes(name_)));
     }
     return content_;
   }
@@ -121,17 +121,17 @@ class Archive {
   void read_header() {
     const char* name = archive_entry_pathname(entry_);
     if (name == nullptr) name = archive_entry_pathname_utf8(entry_);
-    if (name == nullptr || *name == '\0') fail("a member has no name that can be read");
+    if (name == nullptr || *name == '\0') fail("a member has no readable name");
     name_ = without_dot(name);
-    if (leads_out(name_)) fail(fmt::format("the name {} leads out of it", in_quotes(name_)));
+    if (leads_out(name_)) fail(fmt::format("the name {} leads outside the archive", in_quotes(name_)));
     if (++count_ > limits_.count) fail(fmt::format("it has more than {} members", limits_.count));
     if (archive_entry_size_is_set(entry_) == 0) return;
-    // Also for members that nobody wants: a compressed one has to be read to get past it.
+    // Unwanted members count too: skipping a compressed one means reading it.
     hold_to(declared_size());
     add_to_total(declared_size());
   }
 
-  // The checksum comes behind everything, also behind the end that libarchive sees.
+  // The checksum comes last, after the end that libarchive sees.
   void read_rest() {
     for (la_ssize_t size = 1; size > 0;) {
       const void* block = nullptr;
@@ -155,11 +155,11 @@ class Archive {
   void check(int code) const {
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
     const char* reason = archive_error_string(reader_.get());
-    fail(printable(reason == nullptr ? "it is broken" : reason, 200));
+    fail(printable(reason == nullptr ? "it is damaged" : reason, 200));
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
-    throw FileError(fmt::format("cannot read the archive {}: {}; get it again", quoted_path(path_), reason));
+    throw FileError(fmt::format("cannot read the archive {}: {}; download it again", quoted_path(path_), reason));
   }
 
   const fs::path& path_;

@@ -26,7 +26,7 @@ constexpr std::array<unsigned char, 256> digit_values = [] {
   return values;
 }();
 
-// Appends what the text stands for; false where it is not written as base64 is.
+// Appends the decoded bytes; false if the text is not canonical base64.
 bool append_base64(std::string_view text, std::string& bytes) {
   if (text.size() % 4 != 0) return false;
   const std::size_t size = text.size();
@@ -67,7 +67,7 @@ class TokenTable::Reader {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const char c = static_cast<char>(byte);
       if (table_.find({&c, 1}) == none) {
-        throw FileError(fmt::format("{} has no token for the byte 0x{:02x}; get it again", name_, byte));
+        throw FileError(fmt::format("{} has no token for the byte 0x{:02x}; download it again", name_, byte));
       }
     }
   }
@@ -79,11 +79,11 @@ class TokenTable::Reader {
     const Token token = read_token(line.substr(0, space));
     const std::uint32_t rank = read_rank(line.substr(space + 1));
     if (rank >= table_.tokens_.size()) table_.tokens_.resize(rank + std::size_t{1});
-    if (table_.tokens_[rank].size != 0) fail(fmt::format("the rank {} stands on an earlier line too", rank));
+    if (table_.tokens_[rank].size != 0) fail(fmt::format("the rank {} occurs on an earlier line too", rank));
     const std::string_view bytes(table_.bytes_.data() + token.begin, token.size);
     const std::uint64_t hash = token_hash(bytes);
     Slot& slot = table_.slots_[table_.slot_of(bytes, hash)];
-    if (slot.rank != none) fail("the token stands on an earlier line too");
+    if (slot.rank != none) fail("the token occurs on an earlier line too");
     slot = {upper_half(hash), rank};
     table_.tokens_[rank] = token;
     table_.longest_ = std::max<std::size_t>(table_.longest_, token.size);
@@ -110,7 +110,7 @@ class TokenTable::Reader {
   }
 
   [[noreturn]] void fail(const std::string& fault) const {
-    throw FileError(fmt::format("{}, line {}: {}; get the file again", name_, line_, fault));
+    throw FileError(fmt::format("{}, line {}: {}; download the file again", name_, line_, fault));
   }
 
   TokenTable& table_;
@@ -137,7 +137,7 @@ std::string_view TokenTable::token(std::uint32_t rank) const {
 
 namespace {
 
-// The place takes the lower bits: numbers compare as pairs of rank and place do.
+// The place takes the lower bits, so that entries order by rank, then by place.
 constexpr unsigned place_bits = 44;
 static_assert(TokenTable::most_ranks <= std::uint64_t{1} << (64 - place_bits));
 
@@ -152,7 +152,7 @@ void BytePairMerger::merge(const TokenTable& tokens, std::string_view piece, std
     const std::uint64_t lowest = queue_.back();
     queue_.pop_back();
     const std::size_t at = lowest & ((std::uint64_t{1} << place_bits) - 1);
-    // A part only grows: what it once made with its neighbour, it never makes again.
+    // Parts only grow, so a pair's token never comes back: a different rank means a stale entry.
     if (parts_[at].joined == lowest >> place_bits) join(tokens, piece, at);
   }
   for (std::size_t at = 0; at < piece.size(); at = parts_[at].behind) ids.push_back(parts_[at].rank);

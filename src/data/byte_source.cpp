@@ -37,12 +37,12 @@ std::string in_python(std::string_view reader) {
 struct Magic {
   std::string_view bytes;
   std::string_view what;
-  std::string_view reader;  // of pandas; empty: `advice`
+  std::string_view reader;  // the pandas function; if empty, `advice` applies
   std::string_view advice = "";
 };
 
 constexpr Magic magics[]{
-    // With the bytes that follow: a column may be called PAR1.
+    // Longer than the magic number itself: a column may be called PAR1.
     {"PAR1\x15"sv, "a Parquet file", "read_parquet('FILE')"},
     {"ARROW1\0\0"sv, "an Arrow (Feather) file", "read_feather('FILE')"},
     {"SQLite format 3\0"sv, "an SQLite database", "",
@@ -66,7 +66,7 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
-// By the name of its first member, which the bytes begin with.
+// Tells by the name of the first member, which is near the front.
 std::string describe_zip(std::string_view bytes) {
   constexpr std::size_t name_at = 30;
   const std::string_view name = bytes.substr(std::min(name_at, bytes.size()));
@@ -78,7 +78,7 @@ std::string describe_zip(std::string_view bytes) {
   return "a zip archive; unpack it first: unzip FILE";
 }
 
-// "{" and a key, or a list of such things. A line of comma-separated values would have to end like one, too.
+// "{" and a key, or a list of such objects. The line's end must fit too, since a CSV field may begin like this.
 std::string describe_json(std::string_view text) {
   text = without_spaces(text);
   if (!text.starts_with('{') && !text.starts_with('[')) return "";
@@ -106,8 +106,8 @@ bool is_web_page(std::string_view text) {
   });
 }
 
-// What a file is that is no text of rows or examples, by its first bytes, and what to do with it: "a Parquet file;
-// ...". Empty if it may be one. Of a text the first line should be there.
+// Names a format that we do not read and a remedy, from the first bytes: "a Parquet file; ...". Empty if the file may
+// be text of rows or examples. Of a text, the whole first line is needed.
 std::string describe_other_format(std::string_view beginning) {
   for (const Magic& magic : magics) {
     if (!beginning.starts_with(magic.bytes)) continue;
@@ -119,8 +119,8 @@ std::string describe_other_format(std::string_view beginning) {
   return describe_json(beginning);
 }
 
-// Whether bytes begin, as far as they go, as a file of another format does that is told by its first bytes;
-// format_bytes of them are enough to tell which one.
+// Whether the bytes so far agree with the magic number of another format; format_bytes of them are enough to tell which
+// one.
 constexpr std::size_t format_bytes = 64;
 
 bool begins_like_other_format(std::string_view beginning) {
@@ -131,7 +131,8 @@ bool begins_like_other_format(std::string_view beginning) {
   return agrees(zip_magic) || std::ranges::any_of(magics, agrees, &Magic::bytes);
 }
 
-// Opened so that a pipe without a writer does not hold us up where nothing could interrupt it: we wait in poll().
+// Opened without blocking: a pipe that has no writer yet must not block open(), which nothing could interrupt. We wait
+// in poll() instead.
 class File final : public ByteSource {
  public:
   File(const std::string& path, int interruption)
@@ -162,14 +163,14 @@ class File final : public ByteSource {
 
   void stop_waiting() override {
     const std::uint64_t one = 1;
-    // Fails only where the count is so large that nobody waits any more.
+    // Fails only if the counter overflows, and then nothing waits any more.
     [[maybe_unused]] const ssize_t written = write(*stop_, &one, sizeof one);
   }
 
   const std::string& name() const override { return name_; }
 
  private:
-  // False if it was told to stop. Readable, at the end, or broken: read() tells which.
+  // False if told to stop. Otherwise there is data, an end or an error: read() tells which.
   bool wait_for_bytes() const {
     std::array<pollfd, 3> any{pollfd{*bytes_, POLLIN, 0}, pollfd{*stop_, POLLIN, 0}, pollfd{interruption_, POLLIN, 0}};
     while (poll(any.data(), any.size(), -1) < 0 && errno == EINTR) {
@@ -179,12 +180,12 @@ class File final : public ByteSource {
 
   std::string name_;
   Descriptor bytes_;
-  Descriptor stop_;   // an event that ends the waiting
-  int interruption_;  // another one, somebody else's; negative: none
+  Descriptor stop_;   // set by stop_waiting()
+  int interruption_;  // owned by the caller; negative: none
   bool may_wait_ = true;
 };
 
-// Bytes that were read to see what they are, and then the rest.
+// Bytes that were read to recognise the format, followed by the rest.
 class PutBack final : public ByteSource {
  public:
   PutBack(std::string_view front, std::unique_ptr<ByteSource> rest) : front_(front), rest_(std::move(rest)) {}
@@ -204,13 +205,12 @@ class PutBack final : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
-// One or several gzip members, as gzip and bgzip write them, and zeros behind the last one, as tapes and block devices
-// have them.
+// One or more gzip members, as gzip and bgzip write them; zeros may pad the last one, as on tapes and block devices.
 class Gzip final : public ByteSource, Pinned {
  public:
   explicit Gzip(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(std::size_t{1} << 18) {
     constexpr int gzip_window = 15 + 16;
-    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start to unpack gzip");
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start decompressing gzip");
   }
   ~Gzip() override { inflateEnd(&stream_); }
 
@@ -221,7 +221,7 @@ class Gzip final : public ByteSource, Pinned {
     while (stream_.avail_out == room) {
       if (stream_.avail_in == 0 && !refill()) {
         if (between_members_) return 0;
-        throw FileError(fmt::format("{} is gzip that ends too early; is it a whole file?", name()));
+        throw FileError(fmt::format("{} is truncated gzip; is the file complete?", name()));
       }
       if (between_members_ && *stream_.next_in == 0) {
         skip_padding();
@@ -231,7 +231,7 @@ class Gzip final : public ByteSource, Pinned {
       between_members_ = status == Z_STREAM_END;
       if (between_members_) inflateReset(&stream_);
       const bool broken = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
-      // What was unpacked before the fault is given first; asked again, zlib finds the fault again.
+      // Deliver what was unpacked before the fault first; the next call runs into it again.
       if (broken && stream_.avail_out == room) {
         throw FileError(fmt::format("{} is broken gzip: {}", name(),
                                     stream_.msg != nullptr ? stream_.msg : "the data cannot be unpacked"));
@@ -244,12 +244,12 @@ class Gzip final : public ByteSource, Pinned {
   const std::string& name() const override { return packed_->name(); }
 
  private:
-  // To the end of the file.
+  // Accepts only zeros up to the end of the file.
   void skip_padding() {
     do {
       const std::span padding(stream_.next_in, stream_.avail_in);
       if (std::ranges::any_of(padding, [](Bytef byte) { return byte != 0; })) {
-        throw FileError(fmt::format("{} is broken gzip: there are other bytes behind it", name()));
+        throw FileError(fmt::format("{} is broken gzip: other bytes follow it", name()));
       }
       stream_.avail_in = 0;
     } while (refill());
@@ -285,7 +285,7 @@ class TextInMemory final : public ByteSource {
   std::string name_;
 };
 
-// Looks at the first line before it gives any bytes.
+// Examines the first line before it delivers any bytes.
 class Text final : public ByteSource {
  public:
   explicit Text(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
@@ -310,8 +310,8 @@ class Text final : public ByteSource {
   const std::string& name() const override { return bytes_->name(); }
 
  private:
-  // Up to the first newline, or as far as a file of another format might have to be told by. What is found does not
-  // depend on how the bytes arrive.
+  // Reads up to the first newline, or until a binary format can be told. The result does not depend on how the bytes
+  // arrive in chunks.
   void look(std::size_t chunk) {
     constexpr std::size_t enough = std::size_t{1} << 16;
     constexpr std::string_view mark = "\xef\xbb\xbf";
@@ -347,7 +347,7 @@ class Text final : public ByteSource {
   std::string front_;
   std::size_t given_ = 0;
   bool looked_ = false;
-  bool carriage_returns_ = false;  // end the lines
+  bool carriage_returns_ = false;  // they end the lines
 };
 
 }  // namespace

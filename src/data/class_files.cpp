@@ -25,16 +25,16 @@ namespace fs = std::filesystem;
 
 using Folders = std::set<std::string, std::less<>>;
 
-// Of archives, everything is visited and nothing kept: only a single file can fill the memory.
+// Archives are visited file by file, so only a single file can exhaust memory.
 const ArchiveLimits limits{.total = std::uint64_t{1} << 40};
 
-constexpr int most_folders = 3;  // around a file: top/part/class
+constexpr int most_folders = 3;  // above a file: top/part/class
 
 [[noreturn]] void fail(const fs::path& source, std::string_view what) {
   throw FileError(fmt::format("{} {}", quoted_path(source), what));
 }
 
-// The folders around a file, outermost first: views of its name.
+// The folders above a file, outermost first: views of its name.
 using Around = std::vector<std::string_view>;
 
 Around folders_of(std::string_view name) {
@@ -54,7 +54,7 @@ std::vector<std::string> names_in_folder(const fs::path& source) {
   for (; !fault && entry != fs::recursive_directory_iterator(); entry.increment(fault)) {
     std::error_code vanished;
     const bool hidden = is_hidden(entry->path().filename().native());
-    // Also ends the circles that links may make.
+    // Also breaks cycles of symbolic links.
     if (hidden || entry.depth() >= most_folders) entry.disable_recursion_pending();
     if (hidden || !entry->is_regular_file(vanished)) continue;
     if (names.size() == limits.count) fail(source, fmt::format("holds more than {} files", limits.count));
@@ -75,7 +75,7 @@ std::vector<std::string> names_in_archive(const fs::path& source) {
   return names;
 }
 
-// The folders at depth `at` of the paths that have more below them, `more` levels of folders at least.
+// The folders at depth `at` with at least `more` levels of folders below them.
 Folders folders_at(std::span<const Around> paths, std::size_t at, std::size_t more) {
   Folders found;
   for (const auto& folders : paths) {
@@ -89,7 +89,7 @@ bool has_parts(std::span<const Around> paths, std::size_t at) {
   return std::ranges::any_of(outer, is_part);
 }
 
-// How many folders lie around the class, and whether the last of them is the part.
+// How many folders lie above the class folders, and whether the last of them is train or test.
 struct Layout {
   std::size_t around = 0;
   bool parts = false;
@@ -104,7 +104,7 @@ std::optional<Layout> find_layout(std::span<const Around> paths) {
   return has_parts(paths, 1) ? Layout{2, true} : Layout{1, false};
 }
 
-// The class of a file in this layout; none if it is none of its files.
+// The class of a file in this layout; none if the layout does not cover the file.
 std::optional<std::string_view> class_of(const Around& folders, const Layout& layout) {
   if (folders.size() != layout.around + 1) return {};
   if (!layout.parts) return folders.back();
@@ -132,7 +132,7 @@ ClassFiles with_classes(std::span<const std::string> names, std::span<const Arou
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto name = class_of(paths[i], layout);
     if (!name && !layout.parts) {
-      found.elsewhere.push_back({names[i], quoted_path(names[i]) + " lies in no folder of a class"});
+      found.elsewhere.push_back({names[i], quoted_path(names[i]) + " is not in a class folder"});
     }
     if (!name) continue;
     const auto place = std::ranges::lower_bound(found.classes, *name);
@@ -165,7 +165,7 @@ void visit_archive(const fs::path& source, const ClassFiles& listed, const Class
     ++visited;
   };
   visit_members(source, source.filename().string(), wanted, visit_member, limits);
-  if (visited != listed.files.size()) fail(source, "has changed while it was read; start again");
+  if (visited != listed.files.size()) fail(source, "changed while it was read; start again");
 }
 
 ClassFiles list(const fs::path& source, bool by_class) {
@@ -183,7 +183,7 @@ ClassFiles list(const fs::path& source, bool by_class) {
   const bool in_classes = layout && (by_class || layout->parts);
   ClassFiles found = in_classes ? with_classes(names, paths, *layout) : without_classes(names);
   if (found.files.empty()) {
-    fail(source, by_class ? "holds no files in the places looked at; put them into one folder per class: CLASS/file"
+    fail(source, by_class ? "holds no files where they are expected; put them into one folder per class: CLASS/file"
                           : "holds no files");
   }
   return found;
@@ -223,7 +223,7 @@ bool has_image_bytes(const fs::path& source, const ClassFiles& listed) {
   return found;
 }
 
-// Where a source holds tables: that it does, and what to do. Otherwise empty.
+// If a source holds tables, says so and what to do. Otherwise empty.
 std::string describe_tables(const fs::path& source, const ClassFiles& listed) {
   const auto first = std::ranges::find_if(listed.files, is_table_name, &ClassFile::name);
   if (first == listed.files.end()) return "";

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t delimiter_rows = 50;
 constexpr std::size_t header_rows = 1000;
 
-// The first rows of a text that may have been cut off in the middle of one.
+// The first rows of a text, without an incomplete last one.
 std::vector<std::vector<std::string>> first_rows(std::string_view beginning, char delimiter, std::size_t most) {
   std::vector<std::vector<std::string>> rows;
   CsvRow row(delimiter);
@@ -123,7 +123,7 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
   for (std::size_t c = 0; c < first.size(); ++c) {
     if (is_missing(first[c])) continue;
     const std::string_view name = trim(first[c]);
-    if (!seen.insert(name).second && why.empty()) why = fmt::format("{} stands in it twice", in_quotes(name));
+    if (!seen.insert(name).second && why.empty()) why = fmt::format("{} occurs in it twice", in_quotes(name));
     for (std::size_t row = 1; row < rows.size(); ++row) {
       if (c >= rows[row].size()) continue;
       if (numeric(rows[row][c])) return {.header = true};  // a text above numbers
@@ -138,10 +138,9 @@ HeaderGuess guess_header(std::string_view beginning, char delimiter, std::span<c
   const bool header = why.empty();
   if (header)
     why = has_all ? fmt::format("it has {}", in_quotes(asked_for.front())) : "none of its fields occurs again";
-  return {
-      .header = header,
-      .note = fmt::format("all fields are texts: the first row is taken for {}, because {}; --header {} changes that",
-                          header ? "names" : "data", why, header ? "no" : "yes")};
+  return {.header = header,
+          .note = fmt::format("all fields are texts: the first row is read as {}, because {}; --header {} changes that",
+                              header ? "names" : "data", why, header ? "no" : "yes")};
 }
 
 std::string column_name(std::size_t column) { return fmt::format("c{}", column + 1); }
@@ -171,7 +170,7 @@ void check_delimiter(const CsvDialect& dialect) {
   }
 }
 
-// What is guessed from the beginning is not to be guessed from nothing.
+// Empty lines would leave nothing to guess from.
 void skip_empty_lines(TextWindow& text, std::uint64_t& line) {
   while (true) {
     const std::size_t empty = std::min(text.text().find_first_not_of("\r\n"), text.text().size());
@@ -182,7 +181,7 @@ void skip_empty_lines(TextWindow& text, std::uint64_t& line) {
   }
 }
 
-// The first row that is not blank; what is before it is dropped, and so is the row if it is a header.
+// Reads the first row that is not blank. Drops the lines before it, and the row itself if it is a header.
 void read_names(TextWindow& text, CsvHead& head) {
   CsvRow row(head.delimiter);
   std::size_t length = 0;

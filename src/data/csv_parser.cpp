@@ -13,7 +13,7 @@
 namespace ignd {
 namespace {
 
-// The first rows of a text, one after the other, until `visit` returns false.
+// Visits the first rows of a text until `visit` returns false.
 template <class Visit>
 void visit_rows(std::string_view beginning, char delimiter, Visit visit) {
   constexpr int rows = 1000;
@@ -26,7 +26,7 @@ void visit_rows(std::string_view beginning, char delimiter, Visit visit) {
   }
 }
 
-// Whether a plain number shows that the point is its decimal mark: three digits behind it might be thousands.
+// Whether a plain number proves that the point is the decimal mark: three digits after it might be thousands.
 bool shows_point(std::string_view number) {
   const std::size_t point = number.find('.');
   return point != std::string_view::npos && trim(number).size() - point != 4;
@@ -119,7 +119,7 @@ CsvColumn ColumnPlan::column(const std::string& name, bool plain, const FormatGu
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* remedy = "; --bad-rows skip passes over such rows";
+constexpr const char* remedy = "; --bad-rows skip ignores such rows";
 
 }  // namespace
 
@@ -140,7 +140,7 @@ CsvPart::CsvPart(const std::vector<CsvColumn>& columns, char delimiter, Rules ru
 }
 
 std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_line) {
-  // Every field but the text's last has a byte behind it: there is room for whatever the text may hold.
+  // Each field except the last is followed by a byte, so this is enough for any text.
   const std::size_t most = text.size() + kinds_.size();
   count_ = 0;
   make_room(most);
@@ -160,8 +160,8 @@ std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_
   return static_cast<std::size_t>(at - text.data());
 }
 
-// A row of one line without quotes, which is what most rows are. Null if it is anything else, or not complete; then
-// no row of it has been kept; texts it named are, and do no harm.
+// The fast path: a row of one line without quotes. Null for any other row, or an incomplete one, of which no values are
+// kept; labels are, which does no harm.
 const char* CsvPart::plain_row(const char* at, const char* end) {
   double* value = values_.get() + count_;
   bad_field_.clear();
@@ -218,7 +218,7 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
   return next;
 }
 
-// A row of the right number of fields, whose values and kept fields are there.
+// Completes a row with the right number of fields.
 void CsvPart::end_row(std::uint64_t lines) {
   if (!bad_field_.empty() && !rules_.skip_bad_rows) {
     fault_ = Fault{line_, bad_field_ + remedy, true};
@@ -232,7 +232,7 @@ void CsvPart::end_row(std::uint64_t lines) {
   line_ += lines;
 }
 
-// A row of another number of fields: it stays in its place, without values.
+// A row with a wrong number of fields keeps its place, with missing values.
 void CsvPart::skip_row(std::string what) {
   if (bad_rows_.empty()) first_bad_ = Fault{line_, std::move(what)};
   bad_rows_.push_back(rows());
@@ -263,7 +263,7 @@ double CsvPart::formatted_value(std::size_t column, std::string_view field) {
   return is_missing(field) ? missing : misfit(column, field);
 }
 
-// A cell that is not what its column was taken for. Where a model knows what the column is, the row is bad.
+// Handles a cell that contradicts its column's format. If a model has fixed the format, the row is bad.
 double CsvPart::misfit(std::size_t column, std::string_view field) {
   if (!columns_[column].given) {
     not_numbers_[column] = true;
@@ -282,7 +282,7 @@ double CsvPart::text_value(std::size_t column, std::string_view field) {
   const std::string_view text = trim(field);
   const std::uint64_t code = text_code(text);
   Labels& known = labels_[column];
-  // One more than are kept in the end: it tells that there are too many.
+  // One label more than the limit shows that there are too many.
   if (known.size() <= most_labels && !known.contains(code)) known.emplace(code, text);
   return static_cast<double>(code);
 }

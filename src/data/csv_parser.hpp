@@ -21,29 +21,29 @@ namespace ignd {
 // How to read a column of comma-separated values.
 struct CsvColumn {
   ColumnKind kind = ColumnKind::number;
-  CellFormat format = {};  // of numbers
-  bool given = false;      // the format holds, whatever the cells are
-  bool watched = false;    // a text column that may turn out to be something else
+  CellFormat format = {};  // how its numbers are written
+  bool given = false;      // the format is fixed, whatever the cells look like
+  bool watched = false;    // a text column that may turn out to have a format
 };
 
-// What the columns of a file are. The first rows decide, so that it need not be read again for every column that is
-// not plain numbers. Where later rows say something else, it is read again, and the plan is told what was found.
+// Decides how to read the columns of a file. The first rows decide, so that most files are read once. If later rows
+// contradict them, the plan is updated and the file is read again.
 class ColumnPlan {
  public:
-  // The formats are those of a model, and hold; the decimal mark is what the user says it is.
+  // `formats` are fixed by a model, `decimal_comma` by the user.
   ColumnPlan(std::set<std::string, std::less<>> texts, std::map<std::string, CellFormat> formats,
              std::optional<bool> decimal_comma);
 
   std::vector<CsvColumn> columns(const std::vector<std::string>& names, std::string_view beginning, char delimiter);
 
-  // A column was taken for numbers of some kind, and has other cells: the next time all of them are looked at.
+  // Some cells of a numeric column are not numbers: the next pass examines all of its cells.
   void watch(const std::string& name);
 
-  // What all cells of a column say; then the next time the column is that.
+  // The format that all cells of a column share; take() makes it the format of the next pass.
   std::optional<CellFormat> decide(const FormatGuess& guess) const;
   void take(const std::string& name, const CellFormat& format) { decided_[name] = format; }
 
-  // Why a column that looks like numbers or dates is texts; mostly empty.
+  // Why a column that looks like numbers or dates is read as text; usually empty.
   std::string doubt(const FormatGuess& guess) const;
 
  private:
@@ -55,32 +55,32 @@ class ColumnPlan {
   std::optional<bool> decimal_comma_;
   std::set<std::string, std::less<>> watched_;
   std::map<std::string, CellFormat> decided_;
-  std::optional<bool> comma_in_file_;  // not given: it shows no decimal mark, or both
+  std::optional<bool> comma_in_file_;  // not given: the file shows no decimal mark, or both
 };
 
-// Turns rows of text into rows of numbers, one part of a text after the other.
+// Turns rows of text into rows of numbers, one block of text at a time.
 class CsvPart {
  public:
-  // A row that cannot be used.
+  // What is wrong with a row.
   struct Fault {
     std::uint64_t line = 0;
     std::string what;
-    bool is_field = false;  // one of them, and not the row as a whole
+    bool is_field = false;  // a single field is wrong, not the row as a whole
   };
 
   struct Rules {
     std::vector<std::string> names = {};  // of the columns, for messages
-    std::vector<bool> keep = {};          // of each column: its fields are kept as they stand
-    bool skip_bad_rows = false;           // they have no values, and are counted
+    std::vector<bool> keep = {};          // for each column: whether to keep its fields unchanged
+    bool skip_bad_rows = false;           // count them, and leave their values missing
   };
 
   CsvPart(const std::vector<CsvColumn>& columns, char delimiter, Rules rules);
 
-  // Parses the rows of a text up to the first that cannot be used; `all` says that nothing follows the text. Returns
-  // how much of the text that was: the rest is a row that is not complete.
+  // Parses rows up to the first bad one; `all` says that nothing follows the text. Returns the number of bytes used:
+  // the rest is an incomplete row.
   std::size_t parse(std::string_view text, bool all, std::uint64_t first_line);
 
-  // Of the last text: whole rows, the line after them, and the row that could not be used.
+  // About the last block: its complete rows, the line after them, and the row that could not be used.
   std::span<const double> values() const { return {values_.get(), count_}; }
   std::uint64_t next_line() const { return line_; }
   const std::optional<Fault>& fault() const { return fault_; }
@@ -89,10 +89,10 @@ class CsvPart {
   const std::optional<Fault>& first_bad_row() const { return first_bad_; }
   std::vector<std::string>& kept() { return kept_; }  // row by row
 
-  // Of all texts: whether a column was taken for numbers and is not, which ones, and what the texts of the others were.
+  // About all blocks: whether a numeric column turned out not to be one, which columns, and the labels of text columns.
   bool changed() const { return changed_; }
   const std::vector<bool>& not_numbers() const { return not_numbers_; }
-  // Of text columns that are watched: what their cells look like.
+  // What the cells of a watched text column look like.
   const FormatGuess& guess(std::size_t column) const { return guesses_[column]; }
   Labels& labels(std::size_t column) { return labels_[column]; }
 
@@ -108,7 +108,7 @@ class CsvPart {
   void make_room(std::size_t values);
 
   std::vector<CsvColumn> columns_;
-  std::vector<ColumnKind> kinds_;  // numbers: plain ones, which are read first and fast
+  std::vector<ColumnKind> kinds_;  // number: plain numbers, which have a fast path
   char delimiter_;
   Rules rules_;
   bool keeps_ = false;  // any column
@@ -122,7 +122,7 @@ class CsvPart {
   std::size_t count_ = 0;
   std::uint64_t line_ = 0;
   std::optional<Fault> fault_;
-  std::string bad_field_;  // what is wrong with one of the row; empty: nothing
+  std::string bad_field_;  // what is wrong with a field of the row; empty: nothing
   std::vector<std::size_t> bad_rows_;
   std::optional<Fault> first_bad_;
   std::vector<std::string> kept_;

@@ -14,14 +14,14 @@
 
 #include <fmt/format.h>
 
-// A name is a few bytes long: a call would take as long as the hash.
+// Names are a few bytes long: a function call would take as long as the hash.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace ignd {
 namespace {
 
-// The pieces that lines of examples are made of.
+// Helpers of both parsers.
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -38,7 +38,7 @@ std::string is_not(std::string_view word, std::string_view what) {
   return fmt::format("{} is not {}", in_quotes(word), what);
 }
 
-// Reads an unsigned decimal number below 2^32. Null if there is none or it is larger.
+// Reads an unsigned decimal number below 2^32. Null if there is none, or a larger one.
 const char* read_index(const char* at, const char* end, std::uint32_t& index) {
   if (end - at >= 8) {
     const EightDigits digits = read_eight_digits(at);
@@ -55,7 +55,7 @@ const char* read_index(const char* at, const char* end, std::uint32_t& index) {
   return at > first ? at : nullptr;
 }
 
-// A number that a double, or a float if that is what is asked for, can hold. Null if there is none.
+// Reads a number that is finite as a T. Null if there is none.
 template <class T>
 const char* read_finite(const char* at, const char* end, T& value) {
   double number = 0;
@@ -94,7 +94,7 @@ namespace {
 
 bool ends_word(const char* at, const char* end) { return at == end || is_blank(*at) || *at == '#'; }
 
-// Returns behind "qid:N", or null; `at` itself if something else stands there.
+// Skips "qid:N". Returns `at` if there is no query, null if it is malformed.
 const char* skip_query(const char* at, const char* end) {
   constexpr std::string_view mark = "qid:";
   if (!std::string_view(at, end).starts_with(mark)) return at;
@@ -163,7 +163,7 @@ std::string_view feature_at(const char* at, const char* end) {
   return {at, std::find_if(at, end, [](char c) { return is_blank(c) || c == '|'; })};
 }
 
-// What stands before the first bar. Returns what is wrong with it, or "".
+// Reads what precedes the first bar. Returns what is wrong with it, or "".
 std::string read_label(const char* at, const char* bar, Label& label) {
   std::array<double, 3> numbers{label.target, label.importance, 0};
   std::size_t count = 0;
@@ -174,7 +174,7 @@ std::string read_label(const char* at, const char* bar, Label& label) {
     if (last && (word.starts_with('\'') || behind == bar)) break;
     if (count == numbers.size()) return is_not(word, "a tag; after label, importance and base comes 'TAG or a bar");
     if (read_finite(at, behind, numbers[count]) != behind) {
-      return is_not(word, "a finite number; before the bar are label, importance, base and 'TAG");
+      return is_not(word, "a finite number; label, importance, base and 'TAG come before the bar");
     }
     ++count;
     at = behind;
@@ -185,7 +185,7 @@ std::string read_label(const char* at, const char* bar, Label& label) {
   return "";
 }
 
-// What touches the bar. Returns where it ends, or null.
+// Reads the word that touches the bar. Returns where it ends, or null.
 const char* read_namespace(const char* at, const char* end, Namespace& space) {
   if (ends_feature(at, end)) return at;
   const char* const name = at;
@@ -209,7 +209,7 @@ const char* read_name(const char* at, const char* end, const Namespace& space, s
   return at == name ? nullptr : at;
 }
 
-// Returns behind the feature that starts at `at` and appends it, or null.
+// Appends the feature that starts at `at` and returns where it ends, or null.
 const char* read_feature(const char* at, const char* end, const Namespace& space, ExampleBlock& block) {
   std::uint32_t index = 0;
   at = read_name(at, end, space, index);

@@ -46,7 +46,7 @@ FeatureTable load_california_housing(const std::filesystem::path& path) {
     fail(fmt::format("it has {} columns, not {}", table.columns().size(), static_cast<int>(raw_columns)));
   }
   for (const Column& column : table.columns()) {
-    if (column.kind != ColumnKind::number) fail("a value is no number");
+    if (column.kind != ColumnKind::number) fail("a value is not a number");
   }
 
   FeatureTable out;
@@ -82,7 +82,7 @@ const std::vector<Grades> grade_columns{
     {"clarity", {"I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"}},
 };
 
-// Reads the columns of one file, and says where it is not what it should be.
+// Reads diamonds.csv, and tells what is wrong with it.
 class DiamondReader {
  public:
   explicit DiamondReader(const std::filesystem::path& path) : path_(path), table_(read(path)) {}
@@ -126,7 +126,7 @@ class DiamondReader {
     const auto& columns = table_.columns();
     const auto at = std::ranges::find(columns, name, &Column::name);
     if (at == columns.end()) fail(fmt::format("it has no column {}", name));
-    if (at->kind != kind) fail(fmt::format("the column {} is not of numbers", name));
+    if (at->kind != kind) fail(fmt::format("the column {} does not hold numbers", name));
     return static_cast<std::size_t>(at - columns.begin());
   }
 

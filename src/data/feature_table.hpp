@@ -8,10 +8,10 @@
 
 namespace ignd {
 
-// A data set as numbers, ready for whoever splits and standardises it.
+// A data set as numbers, to be split and standardised.
 struct FeatureTable {
   std::vector<std::string> names;  // of the features
-  std::size_t numbers = 0;         // so many features come first that are to be standardised; the others are 0 or 1
+  std::size_t numbers = 0;         // the first features, which are to be standardised; the others are 0 or 1
   std::vector<double> features;    // row after row
   std::vector<double> targets;
 

@@ -24,17 +24,17 @@ namespace ignd {
 namespace {
 
 constexpr std::size_t cmyk_channels = 4;
-// What the coefficients of the largest progressive image take, and more.
+// More than the coefficients of the largest progressive image take.
 constexpr long most_memory = 1L << 30;
 
-// What is said of files whose pixels are all there.
+// Warnings about files whose pixels are all there.
 bool is_harmless(int warning) {
   return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_JFIF_MAJOR || warning == JWRN_ADOBE_XFORM ||
          warning == JWRN_BOGUS_ICC;
 }
 
-// libjpeg leaves by a jump where it fails. Whatever calls it is passed to guarded(), and owns nothing that a jump would
-// leak: memory is taken between these calls.
+// libjpeg reports errors by longjmp. Calls to it go through guarded(), in functions that own nothing the jump would
+// leak: memory is allocated between these calls.
 class JpegReader : Pinned {
  public:
   explicit JpegReader(const std::atomic<bool>* stop) : stop_(stop) {
@@ -59,9 +59,9 @@ class JpegReader : Pinned {
 
   ImageSize size() const { return {info_.image_height, info_.image_width}; }
 
-  // libjpeg makes CMYK of YCCK, and RGB of all others.
+  // libjpeg turns YCCK into CMYK, and all others into RGB.
   bool is_cmyk() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
-  // Those of Adobe's programs, that is almost all, say how much light is left and not how much ink there is.
+  // Adobe's programs, which write almost all CMYK files, store light instead of ink.
   bool is_inverted() const { return info_.saw_Adobe_marker != 0; }
 
   void read(std::span<std::uint8_t> pixels) {
@@ -79,7 +79,7 @@ class JpegReader : Pinned {
 
  private:
   struct Errors {
-    jpeg_error_mgr base{};  // first: libjpeg hands out its address, which is then that of the whole
+    jpeg_error_mgr base{};  // first: libjpeg passes its address, which is also that of the struct
     std::jmp_buf jump{};
     std::array<char, JMSG_LENGTH_MAX> message{};
   };
@@ -100,7 +100,7 @@ class JpegReader : Pinned {
 
   bool is_stopped() const { return stop_ != nullptr && *stop_; }
 
-  // libjpeg calls this for every row of blocks that it reads, in each scan.
+  // libjpeg calls this for every row of blocks in each scan.
   static void look_around(j_common_ptr info) {
     JpegReader& reader = *reinterpret_cast<Progress*>(info->progress)->reader;
     const bool too_many = reader.info_.input_scan_number > most_jpeg_scans;
@@ -157,8 +157,8 @@ Image decode_jpeg(std::string_view bytes, std::uint64_t most, const std::atomic<
 constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
 constexpr std::size_t rgba_channels = 4;
 
-// libpng leaves by a jump where it fails. Whatever calls it is passed to guarded(), and owns nothing that a jump would
-// leak: memory is taken between these calls.
+// libpng reports errors by longjmp. Calls to it go through guarded(), in functions that own nothing the jump would
+// leak: memory is allocated between these calls.
 class PngReader : Pinned {
  public:
   explicit PngReader(std::string_view bytes)
@@ -178,7 +178,7 @@ class PngReader : Pinned {
 
   ImageSize size() const { return {png_get_image_height(png_, info_), png_get_image_width(png_, info_)}; }
 
-  // Whether there is a fourth channel that says how opaque a pixel is.
+  // Whether there is an alpha channel.
   bool has_alpha() const {
     return (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0 ||
            png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
@@ -193,7 +193,7 @@ class PngReader : Pinned {
       png_read_update_info(png_, info_);
       const ImageSize all = size();
       const std::size_t row = png_get_rowbytes(png_, info_);
-      if (row * all.height != pixels.size()) png_error(png_, "its channels are not those it claims");
+      if (row * all.height != pixels.size()) png_error(png_, "its channels are not those that it declares");
       for (int pass = 0; pass < passes; ++pass) {
         for (std::size_t y = 0; y < all.height; ++y) png_read_row(png_, pixels.data() + y * row, nullptr);
       }
@@ -216,7 +216,7 @@ class PngReader : Pinned {
 
   static void take(png_structp png, png_bytep to, std::size_t size) {
     auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
-    if (size > reader->left_.size()) png_error(png, "it is cut off");
+    if (size > reader->left_.size()) png_error(png, "it is truncated");
     std::memcpy(to, reader->left_.data(), size);
     reader->left_.remove_prefix(size);
   }
@@ -228,7 +228,7 @@ class PngReader : Pinned {
   png_infop info_ = nullptr;
 };
 
-// What cannot be seen must not be learned from.
+// Models must not learn from what nobody can see.
 std::vector<std::uint8_t> blended_with_black(std::span<const std::uint8_t> rgba) {
   std::vector<std::uint8_t> rgb;
   rgb.reserve(rgba.size() / rgba_channels * image_channels);
@@ -284,7 +284,7 @@ std::vector<std::uint8_t> as_planes(const Image& image) {
 
 namespace {
 
-// What a row or column of the result is made of: neighbours from `first` on, with weights that add up to 1.
+// How to compute a row or column of the result: neighbours from `first` on, with weights that add up to 1.
 struct Blend {
   std::size_t first = 0;
   std::vector<float> weights;
@@ -322,7 +322,7 @@ void blend_rows(const Image& image, const Blend& blend, std::span<float> row) {
 void blend_columns(std::span<const float> row, std::span<const Blend> columns, std::uint8_t* to) {
   for (const Blend& blend : columns) {
     const float* from = row.data() + blend.first * image_channels;
-    float red = 0.5F, green = 0.5F, blue = 0.5F;  // the fraction is cut off at the end: this rounds
+    float red = 0.5F, green = 0.5F, blue = 0.5F;  // rounds, since the conversion below truncates
     for (const float weight : blend.weights) {
       red += weight * from[0];
       green += weight * from[1];
@@ -336,8 +336,10 @@ void blend_columns(std::span<const float> row, std::span<const Blend> columns, s
 }  // namespace
 
 Image resize(const Image& image, ImageSize size) {
-  if (size.height == 0 || size.width == 0) throw InvalidArgument("an image cannot be resized to nothing");
-  if (image.size.height == 0 || image.size.width == 0) throw InvalidArgument("an image of no pixels cannot be resized");
+  if (size.height == 0 || size.width == 0) throw InvalidArgument("an image cannot be resized to a size of 0");
+  if (image.size.height == 0 || image.size.width == 0) {
+    throw InvalidArgument("an image without pixels cannot be resized");
+  }
   if (image.size == size) return image;
   const std::vector<Blend> rows = blends(image.size.height, size.height);
   const std::vector<Blend> columns = blends(image.size.width, size.width);

@@ -23,7 +23,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr std::string_view magic{"\x89IGNDimg", 8};
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t header_size = 64;   // magic, version, zeros
-constexpr std::size_t trailer_size = 16;  // where the index begins, checksum
+constexpr std::size_t trailer_size = 16;  // start of the index, checksum
 
 [[noreturn]] void refuse_cache(std::string_view what) { throw FileError(std::string(what)); }
 
@@ -34,7 +34,7 @@ std::string header() {
   return bytes;
 }
 
-// Of the header, the index and where it begins; the pixels have checksums of their own, in the index.
+// Covers the header, the index and its start; the index holds a checksum for the pixels of each image.
 std::uint64_t checksum_of(std::string_view head, std::string_view index_and_begin) {
   return XXH3_64bits_withSeed(index_and_begin.data(), index_and_begin.size(), XXH3_64bits(head.data(), head.size()));
 }
@@ -70,7 +70,7 @@ std::string serialize(const ImageIndex& index) {
   return out;
 }
 
-// Takes numbers and texts off the front of what is left, never more than there is.
+// Takes numbers and texts off the front, never beyond the end.
 class IndexReader {
  public:
   explicit IndexReader(std::string_view bytes) : left_(bytes) {}
@@ -90,7 +90,7 @@ class IndexReader {
 
  private:
   std::string_view take(std::uint64_t size) {
-    if (size > left_.size()) refuse_cache("its index ends too early");
+    if (size > left_.size()) refuse_cache("its index is truncated");
     const std::string_view taken = left_.substr(0, size);
     left_.remove_prefix(size);
     return taken;
@@ -123,11 +123,11 @@ ImageIndex parse_index(std::string_view bytes, std::uint64_t pixel_bytes) {
     file.fault = reader.text();
   }
   if (!reader.at_end()) refuse_cache("its index is too long");
-  if (images * index.image_bytes() != pixel_bytes) refuse_cache("it has not the pixels of its images");
+  if (images * index.image_bytes() != pixel_bytes) refuse_cache("it does not hold the pixels of its images");
   return index;
 }
 
-// False: the file ends too early, or cannot be read.
+// False if the file is truncated or cannot be read.
 bool read_at(int file, std::uint64_t at, std::span<char> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
@@ -151,13 +151,13 @@ ImageIndex read_index(int file) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size < header_size + trailer_size) refuse_cache("it is too short");
   const std::string head = bytes_at(file, 0, header_size);
-  if (head != header()) refuse_cache("it is no image cache of this version");
+  if (head != header()) refuse_cache("it is not an image cache of this version");
   const std::string trailer = bytes_at(file, size - trailer_size, trailer_size);
   std::uint64_t begin = 0;
   std::uint64_t checksum = 0;
   std::memcpy(&begin, trailer.data(), sizeof begin);
   std::memcpy(&checksum, trailer.data() + sizeof begin, sizeof checksum);
-  if (begin < header_size || begin > size - trailer_size) refuse_cache("it is cut off or damaged");
+  if (begin < header_size || begin > size - trailer_size) refuse_cache("it is truncated or damaged");
   const std::string covered = bytes_at(file, begin, size - begin - sizeof checksum);
   if (checksum_of(head, covered) != checksum) refuse_cache("its index is damaged");
   return parse_index(std::string_view(covered).substr(0, covered.size() - sizeof begin), begin - header_size);
@@ -186,7 +186,7 @@ void ImageCacheWriter::finish(const ImageIndex& index) {
 }
 
 ImageCache ImageCache::open(const std::filesystem::path& path) {
-  // Without waiting: opening a pipe would, for somebody to write to it.
+  // Non-blocking: opening a pipe would wait for a writer.
   return ImageCache(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
 }
 

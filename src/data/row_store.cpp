@@ -21,17 +21,17 @@ namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
 
-// A file that exists only as long as it is open.
+// A file without a name, which exists only while it is open.
 Descriptor open_nameless() {
   const std::string folder = temporary_folder().string();
   Descriptor file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file.is_open()) {  // not every file system has them
+  if (!file.is_open()) {  // not supported by every file system
     std::string path = folder + "/ignd-XXXXXX";
     file = Descriptor(mkostemp(path.data(), O_CLOEXEC));
     if (file.is_open()) unlink(path.c_str());
   }
   if (!file.is_open()) {
-    throw FileError(fmt::format("cannot make a file for the data in {}: {}; set TMPDIR to a folder with room",
+    throw FileError(fmt::format("cannot create a file for the data in {}: {}; set TMPDIR to a folder with space",
                                 quoted_path(folder), std::strerror(errno)));
   }
   return file;
@@ -62,16 +62,16 @@ double* RowStore::new_chunk() {
   void* at = MAP_FAILED;
   if ((chunks_.size() + 1) * bytes <= memory_) {
     at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED) madvise(at, bytes, MADV_HUGEPAGE);  // a page that is first touched is what costs most here
+    if (at != MAP_FAILED) madvise(at, bytes, MADV_HUGEPAGE);  // most of the cost is touching pages for the first time
   } else {
     if (!file_.is_open()) file_ = open_nameless();
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t offset = file_bytes_;
-    // Room is taken before it is written to: a disk that is full is then an error and not a signal.
+    // Allocate the space before writing to it: a full disk is then an error and not a fatal signal.
     int fault = EINTR;
     while (fault == EINTR) fault = posix_fallocate(*file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (fault != 0) {
-      throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more room",
+      throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more space",
                                   quoted_path(temporary_folder()), std::strerror(fault)));
     }
     file_bytes_ += (bytes + page - 1) / page * page;

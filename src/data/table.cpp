@@ -45,14 +45,14 @@ std::size_t Table::find(std::string_view column) const {
 
 namespace {
 
-// Where to cut a text in two so that both halves are whole rows: none where quotes might hide a line end.
+// Where to cut a text into two halves of complete rows. The end of the text if quotes might hide a line end.
 std::size_t middle_row(std::string_view text) {
   if (text.find('"') != std::string_view::npos) return text.size();
   const std::size_t line = text.find('\n', text.size() / 2);
   return line == std::string_view::npos ? text.size() : line + 1;
 }
 
-// Reads the rows below the header: block by block, the halves of a block side by side.
+// Reads the rows below the header block by block, the two halves of a block in parallel.
 class CsvLoader {
  public:
   CsvLoader(TextWindow& text, const std::vector<CsvColumn>& columns, const CsvHead& head, const CsvPart::Rules& rules,
@@ -77,7 +77,7 @@ class CsvLoader {
   }
   bool done() const { return text_.ended() && text_.text().empty(); }
 
-  // A column was taken for numbers and is not: no more rows are kept.
+  // A numeric column turned out not to be one: no more rows are kept.
   bool changed() const { return changed_; }
   bool not_numbers(std::size_t column) const {
     return first_.not_numbers()[column] || (second_ && second_->not_numbers()[column]);
@@ -91,7 +91,7 @@ class CsvLoader {
   const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }
   const std::string& first_fault() const { return first_fault_; }
 
-  // These give away what has been read.
+  // These move out what has been read.
   std::vector<std::string> kept() { return std::move(kept_); }
   RowStore rows() { return std::move(store_); }
   Labels labels(std::size_t column) {
@@ -109,7 +109,7 @@ class CsvLoader {
       keep(first_, 0);
       return used;
     }
-    // Its lines are counted from zero: how many come before them is not known yet.
+    // The second half counts lines from zero, since the number of lines before it is not known yet.
     side_->start([this, half = text.substr(cut), all] { second_used_ = second_->parse(half, all, 0); });
     first_.parse(text.substr(0, cut), false, line_);
     side_->finish();
@@ -138,7 +138,7 @@ class CsvLoader {
   std::uint64_t line_;
   RowStore store_;
   std::size_t block_;
-  std::size_t look_;  // bytes of text; more than a block where a row is longer
+  std::size_t look_;  // bytes to parse next; more than a block for a longer row
   bool changed_ = false;
   std::vector<std::size_t> bad_rows_;
   std::string first_fault_;
@@ -152,8 +152,9 @@ class CsvLoader {
 [[noreturn]] void refuse_to_read_again(const TextWindow& text, const std::vector<std::string>& names) {
   std::vector<std::string> quoted(names.size());
   std::ranges::transform(names, quoted.begin(), [](const std::string& name) { return in_quotes(name); });
-  throw FileError(fmt::format("{}, column {}: was numbers at first and is not; use a file, which can be read again",
-                              text.name(), join(quoted, " and ")));
+  throw FileError(
+      fmt::format("{}, column {}: began with numbers, but has other values; use a file, which can be read again",
+                  text.name(), join(quoted, " and ")));
 }
 
 }  // namespace
@@ -183,9 +184,9 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
         const auto format = plan.decide(guess);
         again = again || format.has_value();
         if (format) plan.take(name, *format);
-        columns[c].doubt = format
-                               ? fmt::format("all of it is a {}, but only a file can be read again", format->describe())
-                               : plan.doubt(guess);
+        columns[c].doubt =
+            format ? fmt::format("all of its cells are a {}, but only a file can be read again", format->describe())
+                   : plan.doubt(guess);
       }
     }
     if (!changed.empty() && !can_open_again) refuse_to_read_again(text, changed);
@@ -209,7 +210,7 @@ Table Table::load_csv(const OpenBytes& open, bool can_open_again, const TableOpt
 }
 
 Table Table::read_csv(const std::string& path, const TableOptions& options) {
-  std::error_code unknown;  // then opening it says more
+  std::error_code unknown;  // opening the file will report the error
   const bool is_file = path != "-" && std::filesystem::is_regular_file(path, unknown);
   return load_csv([&] { return open_bytes(path); }, is_file, options);
 }
@@ -221,7 +222,7 @@ Table Table::parse_csv(std::string_view text, const TableOptions& options) {
 std::string list_columns(std::string_view beginning, const CsvDialect& dialect) {
   std::vector<Column> columns;
   try {
-    // The last row may be cut off.
+    // The last row may be incomplete.
     const std::size_t newline = beginning.rfind('\n');
     columns = Table::parse_csv(beginning.substr(0, newline), {.dialect = dialect}).columns();
   } catch (const Error&) {
@@ -239,8 +240,8 @@ std::string list_columns(std::string_view beginning, const CsvDialect& dialect) 
 }
 
 Table Table::read(const std::string& path, const TableOptions& options) {
-  std::error_code unknown;                                                               // then opening it says more
-  if (!std::filesystem::is_regular_file(path, unknown)) return read_csv(path, options);  // it can be read once only
+  std::error_code unknown;  // opening the file will report the error
+  if (!std::filesystem::is_regular_file(path, unknown)) return read_csv(path, options);  // a pipe can be read only once
   constexpr std::size_t enough = std::size_t{1} << 16;
   TextWindow beginning(open_bytes(path));
   beginning.fill(enough);
@@ -255,7 +256,7 @@ Table Table::read_svmlight(const std::string& path, const TableOptions& options)
     ExampleBlock block;
     while (reader.next(block)) visit(block);
   };
-  // Once to see how many features there are, once to read them: the rows of a table have one width.
+  // The rows of a table have one width: a first pass finds the number of features, a second one reads them.
   std::error_code unknown;
   if (path == "-" || std::filesystem::is_fifo(path, unknown)) {
     throw FileError("svmlight from a pipe: use a file, which can be read twice, or --stream");
@@ -269,8 +270,8 @@ Table Table::read_svmlight(const std::string& path, const TableOptions& options)
         width = std::max(width, index);
         continue;
       }
-      throw FileError(fmt::format("{} has a feature {}; a table may have up to {}, use --stream", quoted_path(path),
-                                  index, most_features));
+      throw FileError(fmt::format("{} has the feature {}, but a table may have at most {}; use --stream",
+                                  quoted_path(path), index, most_features));
     }
   });
   if (rows == 0) throw FileError(fmt::format("{} is empty", quoted_path(path)));

@@ -10,7 +10,7 @@
 namespace ignd {
 namespace {
 
-// Counts in single bytes as long as these cannot overflow: then the processor adds many of them at once.
+// Counts in bytes, in chunks that cannot overflow one, so that the compiler can vectorise the loop.
 std::uint64_t count_newlines(std::string_view text) {
   constexpr std::size_t most = 255;
   std::uint64_t total = 0;

@@ -14,12 +14,12 @@
 
 namespace ignd {
 
-// The part of a text that is being looked at: bytes are dropped at its front and read at its end.
+// A sliding window over a text: drops bytes at the front and reads more at the end.
 class TextWindow {
  public:
   explicit TextWindow(std::unique_ptr<ByteSource> source) : source_(as_text(std::move(source))) {}
 
-  // Reads until there are `bytes` of text, or all there is. Earlier views of the text are no longer valid.
+  // Reads until the window holds `bytes` bytes, or the text ends. Invalidates earlier views of the text.
   void fill(std::size_t bytes) {
     if (ended_ || size_ >= bytes) return;
     move_to_front(bytes);
@@ -31,7 +31,7 @@ class TextWindow {
   }
 
   std::string_view text() const { return {buffer_.get() + begin_, size_}; }
-  bool ended() const { return ended_; }  // nothing comes after the text
+  bool ended() const { return ended_; }  // nothing follows the window
   void drop(std::size_t bytes) {
     begin_ += bytes;
     size_ -= bytes;
@@ -59,17 +59,17 @@ class TextWindow {
   bool ended_ = false;
 };
 
-// Some whole lines of a file. The memory is used again for the next ones.
+// Complete lines of a file. The memory is reused for the next ones.
 struct LineBlock {
   std::vector<char> bytes;
   std::size_t size = 0;
   std::uint64_t first_line = 1;
 
-  // Ends with a newline, also where the file does not.
+  // Ends with a newline, even if the file does not.
   std::string_view text() const { return {bytes.data(), size}; }
 };
 
-// Cuts bytes into blocks of whole lines.
+// Cuts bytes into blocks of complete lines.
 class LineBlocks {
  public:
   static constexpr std::size_t default_size = std::size_t{1} << 18;
@@ -78,8 +78,8 @@ class LineBlocks {
   explicit LineBlocks(std::unique_ptr<ByteSource> source, std::size_t block_size = default_size)
       : source_(as_text(std::move(source))), block_size_(block_size) {}
 
-  // False at the end. A block is smaller where the bytes come slowly: what has arrived is not held back. Throws
-  // FileError where the file cannot be read or a line is too long, after the lines before that were given.
+  // False at the end. Delivers what has arrived, so blocks of a slow stream are smaller. Throws FileError if the file
+  // cannot be read or a line is too long, after delivering the lines before it.
   bool next(LineBlock& block);
 
   ByteSource& source() { return *source_; }
@@ -87,7 +87,7 @@ class LineBlocks {
  private:
   std::unique_ptr<ByteSource> source_;
   std::size_t block_size_;
-  std::string begun_;  // the line that the last block ended in
+  std::string begun_;  // the incomplete line at the end of the last block
   std::uint64_t next_line_ = 1;
 };
 

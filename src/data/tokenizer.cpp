@@ -20,7 +20,7 @@
 namespace ignd {
 namespace {
 
-// The public pattern with \s written out: to PCRE2, U+180E is white space, which Unicode says no longer.
+// The public pattern with \s written out: PCRE2 still counts U+180E as white space, which Unicode no longer does.
 std::string pattern() {
   const std::string space =
       R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
@@ -47,7 +47,7 @@ constexpr std::array<ByteKind, 256> kinds = [] {
   return table;
 }();
 
-// The pattern for pieces of ASCII characters. Where a piece depends on any other character, it gives up.
+// The pattern for ASCII. Gives up if a piece depends on any other character.
 class AsciiPiece {
  public:
   static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
@@ -106,7 +106,7 @@ class AsciiPiece {
     return at;
   }
 
-  // Up to the last line end; without one, the last space is left to what follows it, if it is not alone.
+  // Up to the last line end. Without one, a last space among several belongs to the next piece.
   std::size_t end_of_space() const {
     std::size_t end_of_lines = begin_;
     std::size_t at = begin_;
@@ -164,9 +164,9 @@ TextSplitter::TextSplitter() : context_(pcre2_match_context_create(nullptr)) {
   pattern_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                                PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &fault, &where, nullptr));
   if (!pattern_ || !context_) throw std::bad_alloc();
-  // Without it, matching is slower and the same.
+  // May fail: matching is then slower, but the same.
   pcre2_jit_compile(pattern_.get(), PCRE2_JIT_COMPLETE);
-  // The time is linear in the length of a piece: no text may be too long.
+  // No limits: the time is linear in the length of a piece.
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   pcre2_set_match_limit(context_.get(), none);
   pcre2_set_depth_limit(context_.get(), none);
@@ -184,7 +184,7 @@ std::size_t TextSplitter::match(std::string_view text, std::size_t begin, Scratc
                        PCRE2_NO_UTF_CHECK | options, scratch.match_.get(), context_.get());
   };
   int code = attempt(0);
-  // Its stack is small; the interpreter has none.
+  // The JIT's stack is small; the interpreter uses the heap.
   if (code == PCRE2_ERROR_JIT_STACKLIMIT) code = attempt(PCRE2_NO_JIT);
   if (code == PCRE2_ERROR_NOMEMORY) throw std::bad_alloc();
   if (code < 0) throw std::logic_error("the pattern of the tokenizer does not match everything");
@@ -212,7 +212,7 @@ std::string Tokenizer::decode(std::span<const std::uint32_t> ids) const {
   std::string bytes;
   for (const std::uint32_t id : ids) {
     const std::string_view token = tokens_.token(id);
-    if (token.empty()) throw InvalidArgument(fmt::format("{} is not the id of a token of text", id));
+    if (token.empty()) throw InvalidArgument(fmt::format("{} is not the id of a text token", id));
     bytes += token;
   }
   return bytes;

@@ -10,7 +10,7 @@
 
 namespace ignd {
 
-// A second thread that does one thing after the other for the first, without being started again for each.
+// A second thread that runs one task after the other, without the cost of starting a thread for each.
 class WorkerThread : Pinned {
  public:
   WorkerThread() : thread_([this] { work(); }) {}
@@ -20,14 +20,14 @@ class WorkerThread : Pinned {
     begin_.release();
   }
 
-  // Everything the task uses must live until finish() has returned or this is destroyed.
+  // What the task uses must live until finish() has returned or this object is destroyed.
   void start(std::function<void()> task) {
     task_ = std::move(task);
     busy_ = true;
     begin_.release();
   }
 
-  // Waits for the task and throws what it has thrown.
+  // Waits for the task and rethrows its exception.
   void finish() {
     done_.acquire();
     busy_ = false;
