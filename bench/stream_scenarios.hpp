@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/example_block.hpp"
+#include "data/example_parser.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 

@@ -12,6 +12,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace ignd::fuzz {
 namespace {
@@ -62,9 +64,9 @@ Outcome read_blocks(ExampleFormat format, std::string_view text, const ExampleRe
 }
 
 // The text as every reader sees it: without a byte-order mark, with line feeds. None if it is refused as a whole, as
-// UTF-16 and files of other formats are.
-std::optional<std::string> as_lines(std::string_view text) {
-  std::string lines(text.size(), '\0');
+// UTF-16 and files of other formats are. Nothing follows it in memory, so that the sanitizer sees reads beyond its end.
+std::optional<std::vector<char>> as_lines(std::string_view text) {
+  std::vector<char> lines(text.size());
   std::size_t filled = 0;
   try {
     const auto bytes = as_text(std::make_unique<Text>(text));
@@ -72,8 +74,7 @@ std::optional<std::string> as_lines(std::string_view text) {
   } catch (const FileError&) {
     return std::nullopt;
   }
-  lines.resize(filled);
-  return lines;
+  return std::vector<char>(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(filled));
 }
 
 void require_sound(const ExampleBlock& block, std::string_view text) {
@@ -119,18 +120,19 @@ ExampleBlock check_examples(ExampleFormat format, std::string_view text) {
   text.remove_prefix(1);
   const auto parser = make_example_parser(format);
   guess_example_format(text);
-  const std::optional<std::string> lines = as_lines(text);
-  if (!lines) {
+  const std::optional<std::vector<char>> exact = as_lines(text);
+  if (!exact) {
     require(!read_blocks(format, text, {1, BadRows::skip, block_size}).error.empty(), "what is refused has a reason");
     return {};
   }
+  const std::string_view lines(exact->data(), exact->size());
 
   ExampleBlock good;
-  const ParseResult skipping = parser->parse(*lines, 1, BadRows::skip, good);
-  require_sound(good, *lines);
+  const ParseResult skipping = parser->parse(lines, 1, BadRows::skip, good);
+  require_sound(good, lines);
 
   ExampleBlock front;
-  const ParseResult stopping = parser->parse(*lines, 1, BadRows::stop, front);
+  const ParseResult stopping = parser->parse(lines, 1, BadRows::stop, front);
   require(stopping.stopped_at.has_value() == (skipping.skipped > 0), "what is skipped is what stops");
   require_same(front, stopping.stopped_at ? before(good, stopping.stopped_at->line) : good,
                "all good rows before the first bad one are there");

@@ -1,5 +1,4 @@
-#include "data/svmlight.hpp"
-
+#include "data/example_parser.hpp"
 #include "examples.hpp"
 #include "require.hpp"
 

@@ -1,5 +1,4 @@
-#include "data/vw_text.hpp"
-
+#include "data/example_parser.hpp"
 #include "examples.hpp"
 #include "require.hpp"
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# scripts/fuzz.sh [SECONDS]: feeds every reader with damaged input for so long, 60 seconds if not said otherwise.
-# scripts/fuzz.sh --planted [SECONDS]: puts one bug after the other into the readers; each must be found in that time.
+# scripts/fuzz.sh [SECONDS]: feeds damaged input to every reader, for 60 seconds each by default.
+# scripts/fuzz.sh --planted [SECONDS]: makes the bugs of fuzz/planted.txt in a copy of the tree, one at a time; the
+# fuzzers must find each of them in that time.
 set -euo pipefail
-# shellcheck source=scripts/setup.sh
-source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/setup.sh"
+# shellcheck source=scripts/mutations.sh
+source "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/mutations.sh"
 need "$build_needs" "$fuzz_needs"
 
 readers=(svmlight vw_text csv number checkpoint tokenizer archive image)
-# The reader whose fuzzer must find bug 1, 2, ...
-finders=(svmlight vw_text number checkpoint svmlight csv tokenizer)
 
 planted=
 if [[ ${1:-} == --planted ]]; then
@@ -22,13 +21,13 @@ seconds=${1:-60}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fuzz PRESET READER: runs the fuzzer on a copy of its corpus; what it says is in $work/log, what breaks the reader in
-# $work/found.
+# fuzz TREE READER: runs the fuzzer built in TREE on a copy of its corpus. Its output goes to $work/log, and the input
+# that breaks the reader to $work/found.
 fuzz() {
   rm -rf "${work:?}"/*
   mkdir "$work/found"
   cp -r "$root/fuzz/corpus/$2" "$work/corpus"
-  "$root/build/$1/bin/fuzz_$2" -max_total_time="$seconds" -timeout=10 -max_len=4096 -print_final_stats=1 \
+  "$1/build/fuzz/bin/fuzz_$2" -max_total_time="$seconds" -timeout=10 -max_len=4096 -print_final_stats=1 \
     -artifact_prefix="$work/found/" "$work/corpus" >"$work/log" 2>&1
 }
 
@@ -41,7 +40,7 @@ fuzz_readers() {
   build fuzz
   printf '%-12s %12s %8s\n' reader executions edges
   for reader in "${readers[@]}"; do
-    if ! fuzz fuzz "$reader"; then
+    if ! fuzz "$root" "$reader"; then
       kept=$root/build/fuzz/found_$reader
       rm -rf "$kept"
       cp -r "$work/found" "$kept"
@@ -53,21 +52,30 @@ fuzz_readers() {
 }
 
 find_planted_bugs() {
-  local bug reader start
-  for bug in "${!finders[@]}"; do
-    reader=${finders[bug]}
-    cmake -S "$root" --preset planted -DIGND_PLANTED_BUG=$((bug + 1)) --log-level=NOTICE >&2
-    build planted "fuzz_$reader"
+  local tree=$root/build/planted bug reader start
+  read_mutations "$root/fuzz/planted.txt"
+  # The copy keeps its build folder, so that the next run compiles only what has changed.
+  mkdir -p "$tree"
+  find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  copy_tree "$tree"
+  # An earlier run may have compiled these with a bug.
+  (cd "$tree" && touch "${file[@]}")
+  for bug in "${names[@]}"; do
+    reader=${test[$bug]#fuzz_}
+    make_mutation "$bug" "$tree" || fail "$bug: the old text does not occur exactly once in ${file[$bug]}"
+    root=$tree build fuzz "fuzz_$reader"
+    # A copy with a new time, so that ninja compiles the file again.
+    cp "$root/${file[$bug]}" "$tree/${file[$bug]}"
     start=$SECONDS
-    if fuzz planted "$reader"; then
-      fail "bug $((bug + 1)) in $reader was not found in $seconds s"
+    if fuzz "$tree" "$reader"; then
+      fail "$bug: fuzz_$reader did not find it in $seconds s"
     fi
-    # Not only that the program failed to start.
+    # A program that fails to start has found nothing.
     if [[ -z $(ls "$work/found") ]]; then
       tail -n 40 "$work/log" >&2
-      fail "$reader failed without an input to blame"
+      fail "$bug: fuzz_$reader failed without an input to blame"
     fi
-    printf 'bug %d in %s: found in %d s\n' $((bug + 1)) "$reader" $((SECONDS - start))
+    printf '%s: fuzz_%s found it in %d s\n' "$bug" "$reader" $((SECONDS - start))
   done
 }
 

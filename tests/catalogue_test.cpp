@@ -1,6 +1,6 @@
 #include "data/catalogue.hpp"
 
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "environment.hpp"
 #include "ignd/error.hpp"
 #include "make_archive.hpp"

@@ -37,17 +37,17 @@ constexpr double day = 86'400;
 
 TEST(CellFormat, ReadsAmountsOfMoney) {
   const Cells cells{"$1,200", "$3", "-$1,200.50", "($7.25)", "$-8", "$ 9", "12"};
-  EXPECT_EQ(recognised(cells), "number with currency $, separators of thousands");
+  EXPECT_EQ(recognised(cells), "number with currency $, thousands separators");
   EXPECT_EQ(value(cells, "$1,200"), 1200);
   EXPECT_EQ(value(cells, "-$1,200.50"), -1200.5);
   EXPECT_EQ(value(cells, "($7.25)"), -7.25);
   EXPECT_EQ(value(cells, "$-8"), -8);
   EXPECT_EQ(value(cells, "12"), 12);
   const Cells euros{"1.234,56 €", "7,50 €", "−3,00 €"};
-  EXPECT_EQ(recognised(euros), "number with currency €, decimal comma, separators of thousands");
+  EXPECT_EQ(recognised(euros), "number with currency €, decimal comma, thousands separators");
   EXPECT_EQ(value(euros, "1.234,56 €"), 1234.56);
   EXPECT_EQ(value(euros, "−3,00 €"), -3);
-  EXPECT_EQ(recognised({"£5", "£1,000"}), "number with currency £, separators of thousands");
+  EXPECT_EQ(recognised({"£5", "£1,000"}), "number with currency £, thousands separators");
   EXPECT_EQ(recognised({"¥500", "¥12"}), "number with currency ¥");
   EXPECT_EQ(recognised({"$5", "£5"}), "text");
   EXPECT_EQ(recognised({"$5", "five"}), "text");
@@ -65,8 +65,8 @@ TEST(CellFormat, ReadsPercentages) {
 
 TEST(CellFormat, ReadsDecimalCommasAndThousands) {
   const std::string comma = "number with decimal comma";
-  const std::string both = "number with decimal comma, separators of thousands";
-  const std::string thousands = "number with separators of thousands";
+  const std::string both = "number with decimal comma, thousands separators";
+  const std::string thousands = "number with thousands separators";
   EXPECT_EQ(recognised({"12,5", "3"}), comma);
   EXPECT_EQ(recognised({"1.234,56", "3"}), both);
   EXPECT_EQ(recognised({"0,125", "0,5"}), comma);  // no thousand starts with a zero
@@ -95,15 +95,15 @@ TEST(CellFormat, ReadsDecimalCommasAndThousands) {
 
 TEST(CellFormat, WhereTwoReadingsFitTheRestOfTheFileDecides) {
   EXPECT_EQ(recognised({"1,200", "3,450"}, true), "number with decimal comma");
-  EXPECT_EQ(recognised({"1,200", "3,450"}, false), "number with separators of thousands");
-  EXPECT_EQ(recognised({"€1.200", "€950"}), "number with currency €, decimal comma, separators of thousands");
+  EXPECT_EQ(recognised({"1,200", "3,450"}, false), "number with thousands separators");
+  EXPECT_EQ(recognised({"€1.200", "€950"}), "number with currency €, decimal comma, thousands separators");
   EXPECT_EQ(recognised({"€1.200", "€950"}, false), "number with currency €");
   EXPECT_EQ(recognised({"1,200", "1.200"}), "text");
   EXPECT_EQ(recognised({"1,200", "3,450"}, {}, true), "number with decimal comma");
-  EXPECT_EQ(recognised({"1,200", "3,450"}, false, true), "number with separators of thousands");
-  EXPECT_EQ(recognised({"$1,200", "$950"}, {}, true), "number with currency $, separators of thousands");
+  EXPECT_EQ(recognised({"1,200", "3,450"}, false, true), "number with thousands separators");
+  EXPECT_EQ(recognised({"$1,200", "$950"}, {}, true), "number with currency $, thousands separators");
   EXPECT_NE(guess_of({"1,200", "1.200"}).why(), "");
-  EXPECT_EQ(recognised({"1,200", "1.20"}), "number with separators of thousands");
+  EXPECT_EQ(recognised({"1,200", "1.20"}), "number with thousands separators");
   EXPECT_EQ(guess_of({"1,200", "x"}).why(), "");
 }
 

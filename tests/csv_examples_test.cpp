@@ -262,7 +262,7 @@ TEST(CsvExamples, CellsAreReadAsTheBeginningShowsThem) {
   const auto formats = parser.formats();
   ASSERT_EQ(formats.size(), 3U);
   EXPECT_EQ(formats.at("day").describe(), "date");
-  EXPECT_EQ(formats.at("cost").describe(), "number with currency $, separators of thousands");
+  EXPECT_EQ(formats.at("cost").describe(), "number with currency $, thousands separators");
 
   // The year, the time since 2000, and the cycles but for those that are at their beginning.
   const auto values = [&](std::size_t i) {

@@ -206,7 +206,7 @@ TEST(GuessHeader, WhereAllFieldsAreTextsTheFirstRowIsDataIfItOccursAgain) {
     EXPECT_EQ(guess.note.empty(), sure) << text << guess.note;
   }
   EXPECT_EQ(guess_header(movies, ',').note,
-            "all fields are texts: the first row is taken for data, because 'pos' occurs again below it; --header yes "
+            "all fields are texts: the first row is read as data, because 'pos' occurs again below it; --header yes "
             "changes that");
 }
 

@@ -1,6 +1,5 @@
-#include "data/california_housing.hpp"
+#include "data/archive.hpp"
 #include "data/catalogue.hpp"
-#include "data/checksum.hpp"
 #include "environment.hpp"
 #include "ignd/error.hpp"
 #include "make_archive.hpp"

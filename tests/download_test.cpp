@@ -1,6 +1,6 @@
 #include "lab/download.hpp"
 
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "environment.hpp"
 #include "http_server.hpp"
 #include "ignd/error.hpp"

@@ -274,7 +274,7 @@ TEST(Encoder, ColumnsAreFoundByName) {
 TEST(Encoder, ColumnsThatAreNotThereAreAllNamed) {
   const Encoder encoder = fit_all(table_of("a,b,c,d\n1,x,2,3\n3,y,3,4\n"));
   EXPECT_EQ(match_fault(encoder, table_of("b,c,x\ny,oops,1\nx,1,1\n")),
-            "the column 'a' is missing; the column 'c' holds texts, and held numbers in training; the column 'd' is "
+            "the column 'a' is missing; the column 'c' holds texts, but held numbers in training; the column 'd' is "
             "missing");
 }
 
@@ -537,15 +537,15 @@ TEST(Encoder, PartsOfADateThatNeverChangeAreDropped) {
 
 TEST(Encoder, NumbersMustMeanWhatTheyMeantInTraining) {
   const Encoder dates = fit_column(column_of({"2024-07-01", "2024-07-08"}));
-  EXPECT_EQ(match_fault(dates, column_of({"1", "2"})), "the column 'x' holds number, and held date in training");
+  EXPECT_EQ(match_fault(dates, column_of({"1", "2"})), "the column 'x' holds number, but held date in training");
   const Encoder plain = fit_column(column_of({"1", "2"}));
   EXPECT_EQ(match_fault(plain, column_of({"1%", "2%"})),
-            "the column 'x' holds number with %, and held number in training");
-  EXPECT_EQ(match_fault(plain, column_of({"2024-07-01"})), "the column 'x' holds date, and held number in training");
+            "the column 'x' holds number with %, but held number in training");
+  EXPECT_EQ(match_fault(plain, column_of({"2024-07-01"})), "the column 'x' holds date, but held number in training");
   EXPECT_EQ(match_fault(plain, column_of({"$1", "\"$1,200\""})), "none");
   EXPECT_EQ(match_fault(fit_column(column_of({"$1", "$2"})), column_of({"\xc2\xa3"
                                                                         "1"})),
-            "the column 'x' holds number with currency \xc2\xa3, and held number with currency $ in training");
+            "the column 'x' holds number with currency \xc2\xa3, but held number with currency $ in training");
 }
 
 TEST(Encoder, TextsOfTheirOwnInNearlyEveryRowAreIds) {

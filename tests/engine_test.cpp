@@ -1,7 +1,7 @@
 #include "learn/engine.hpp"
 
 #include "base/stopped.hpp"
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "lab/store.hpp"

@@ -2,8 +2,7 @@
 
 #include "base/text.hpp"
 #include "byte_sources.hpp"
-#include "data/svmlight.hpp"
-#include "data/vw_text.hpp"
+#include "data/example_parser.hpp"
 #include "ignd/error.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/random.hpp"
@@ -491,14 +490,13 @@ TEST(VwText, SaysWhatIsWrongWithARow) {
   EXPECT_EQ(fault_of("1 2:3", vw),
             "'pieces', line 2: '1 2:3' is not an example, which has a bar '|' before its features");
   for (const auto* label : {"x", "nan", "inf", "1e999", "1:2", "1x"}) {
-    EXPECT_EQ(
-        fault_of(fmt::format("{} 1 | a", label), vw),
-        fmt::format("'pieces', line 2: '{}' is not a finite number; before the bar are label, importance, base and "
-                    "'TAG",
-                    label));
+    EXPECT_EQ(fault_of(fmt::format("{} 1 | a", label), vw),
+              fmt::format(
+                  "'pieces', line 2: '{}' is not a finite number; label, importance, base and 'TAG come before the bar",
+                  label));
   }
   EXPECT_EQ(fault_of("1 nan | a", vw),
-            "'pieces', line 2: 'nan' is not a finite number; before the bar are label, importance, base and 'TAG");
+            "'pieces', line 2: 'nan' is not a finite number; label, importance, base and 'TAG come before the bar");
   EXPECT_EQ(fault_of("1 -0.5 | a", vw), "'pieces', line 2: the importance -0.5 is negative");
   EXPECT_EQ(fault_of("1 1 2 | a", vw), "'pieces', line 2: the base prediction is 2, but only 0 can be used");
   EXPECT_EQ(fault_of("1 1 0 4 | a", vw),

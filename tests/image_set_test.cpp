@@ -311,7 +311,7 @@ TEST_F(Images, ADamagedCacheIsMadeAnew) {
     const ImageSet set = open(path("a.zip"));
     EXPECT_EQ(decoded(), 5U) << at;
     EXPECT_EQ(set.checksum(), checksum) << at;
-    EXPECT_TRUE(contains(set.note(), "could not be used and was made anew")) << at;
+    EXPECT_TRUE(contains(set.note(), "could not be used and was rebuilt")) << at;
     EXPECT_EQ(content_of(cache_file()), whole) << at;
   };
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -440,7 +440,7 @@ TEST_F(Images, WhereNothingCanBeKeptAFileWithoutANameDoes) {
   const Variable temporary("TMPDIR", path("temporary").string());
   write_text(path("cache"), "in the way");
   const ImageSet set = open(path("a.zip"));
-  EXPECT_TRUE(contains(set.note(), "the decoded images are not kept for the next time: cannot create")) << set.note();
+  EXPECT_TRUE(contains(set.note(), "the decoded images are not cached: cannot create")) << set.note();
   EXPECT_EQ(set.note().find('\n'), std::string::npos);
   expect_contents(set, pets());
   EXPECT_TRUE(fs::is_empty(path("temporary")));
@@ -458,7 +458,7 @@ TEST_F(Images, AreKeptInTheCacheFolder) {
   EXPECT_FALSE(fs::is_empty(path("xdg/ignd/images")));
   const Variable no_cache("XDG_CACHE_HOME", {});
   const Variable no_home("HOME", {});
-  EXPECT_TRUE(contains(ImageSet::open(path("a.zip")).note(), "are not kept for the next time"));
+  EXPECT_TRUE(contains(ImageSet::open(path("a.zip")).note(), "are not cached"));
 }
 
 TEST_F(Images, TheRealPhotographs) {

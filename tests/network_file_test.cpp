@@ -77,8 +77,8 @@ TEST(NetworkFile, SaysAllThatIsWrongWithItsLines) {
   EXPECT_TRUE(contains(fault_of("layer = 3"), "line 1: the layers are missing"));
   EXPECT_TRUE(contains(fault_of("layer = []"), "the layers are missing"));
   EXPECT_TRUE(contains(fault_of("layer = [{kind = \"relu\"}, 3]"), "the layers are missing"));
-  EXPECT_TRUE(contains(fault_of("[[layer]]\n"), "a layer needs its kind"));
-  EXPECT_TRUE(contains(fault_of("[[layer]]\nkind = 7\n"), "line 2: a layer needs its kind"));
+  EXPECT_TRUE(contains(fault_of("[[layer]]\n"), "a layer needs a kind"));
+  EXPECT_TRUE(contains(fault_of("[[layer]]\nkind = 7\n"), "line 2: a layer needs a kind"));
   EXPECT_TRUE(contains(fault_of("[[layer]]\nkind = \"dense\"\n"), "a layer dense needs its units"));
   EXPECT_TRUE(contains(fault_of("[[layer]]\nkind = \"attention\"\n"), "there are dense, relu, tanh"));
   EXPECT_TRUE(contains(fault_of("[[layer]]\nkind = \"relu\"\nunits = 3\n"), "line 3: a layer relu has no 'units'"));
@@ -98,7 +98,7 @@ TEST(NetworkFile, SaysAllThatIsWrongWithItsLines) {
   EXPECT_TRUE(contains(fault_of("[[layer]\n"), "line 1: "));
   EXPECT_TRUE(contains(fault_of("a = 1\na = 2\n"), "line 2: "));
   // The parser takes it that nobody writes this, and says so in an assertion.
-  EXPECT_EQ(fault_of("[,"), "line 1: the file is no TOML that can be read");
+  EXPECT_EQ(fault_of("[,"), "line 1: the file is not readable TOML");
 }
 
 // Whatever it is fed with, it is a network or one line.

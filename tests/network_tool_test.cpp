@@ -264,10 +264,9 @@ TEST_F(ImageTool, NoFileIsIgnoredInSilence) {
   fill("photos", {{"stray.png", picture(true, 90)}, {"dark/more/1.png", picture(false, 91)}});
   const Outcome trained = run_tool(train());
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_TRUE(contains(trained.err, "2 files are left out: 'dark/more/1.png' lies in no folder of a class"))
-      << trained.err;
+  EXPECT_TRUE(contains(trained.err, "2 files are left out: 'dark/more/1.png' is not in a class folder")) << trained.err;
   const Outcome measured = run_tool({"evaluate", model_, data_});
-  EXPECT_TRUE(contains(measured.err, "'stray.png' lies in no folder of a class")) << measured.err;
+  EXPECT_TRUE(contains(measured.err, "'stray.png' is not in a class folder")) << measured.err;
   const Outcome predicted = run_tool({"predict", model_, data_});
   EXPECT_EQ(lines_of(predicted.out).size(), 63U) << "classes do not matter";
   EXPECT_TRUE(contains(predicted.out, "\ndark/more/1.png,") && contains(predicted.out, "\nstray.png,"));
@@ -520,11 +519,11 @@ TEST_F(TextTool, WhatIsNoTextIsLeftOut) {
   const std::string data = fill("reviews", reviews());
   run_tool(train({data}));
   expect_refusal({"predict", model_, fill("photos", {{"cat/1.jpg", std::string("\xff\xd8\0\0", 4)}})}, 1,
-                 "holds no text: 'cat/1.jpg' is no text: it holds bytes of zero");
+                 "holds no text: 'cat/1.jpg' is not a text: it contains zero bytes");
   fill("photos", {{"cat/2", "words"}});
   const Outcome mixed = run_tool({"predict", model_, path("photos")});
   EXPECT_EQ(lines_of(mixed.out).size(), 2U);
-  EXPECT_TRUE(contains(mixed.err, "1 file is left out: 'cat/1.jpg' is no text")) << mixed.err;
+  EXPECT_TRUE(contains(mixed.err, "1 file is left out: 'cat/1.jpg' is not a text")) << mixed.err;
   write_text(path("new.csv"), table_of(reviews()));
   expect_refusal({"predict", model_, path("new.csv")}, 1,
                  "is a table, but the model learned from files of one text each");

@@ -468,7 +468,7 @@ TEST_F(StreamTool, SavesWhatCameBeforeAFaultInGzip) {
   expect_one_line(run_tool(stream(write("flipped.gz", flipped), {"--target", "y"})), 1, "flipped.gz' is broken gzip");
   EXPECT_EQ(inspected()["examples"], rows);
   expect_one_line(run_tool(stream(write("short.gz", packed.substr(0, packed.size() / 2)), {"--target", "y"})), 1,
-                  "ends too early");
+                  "is truncated gzip");
   EXPECT_GT(inspected()["examples"], rows / 4);
 }
 

@@ -1,7 +1,7 @@
 #include "lab/study_budget.hpp"
 
 #include "base/duration.hpp"
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "lab/experiment.hpp"

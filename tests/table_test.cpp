@@ -1,5 +1,6 @@
 #include "data/table.hpp"
 
+#include "base/text.hpp"
 #include "csv_writer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-const std::string remedy = "; --bad-rows skip passes over such rows";  // NOLINT(cert-err58-cpp)
+const std::string remedy = "; --bad-rows skip ignores such rows";  // NOLINT(cert-err58-cpp)
 
 // Every way of reading that must not matter: one and two threads, blocks from smaller than a row to larger than a file.
 std::vector<TableOptions> ways() {
@@ -160,7 +161,7 @@ TEST(Table, RandomTablesRoundTrip) {
     }
     // Columns of which every value is missing or empty are numbers; texts come back without blanks at their ends.
     for (Fields& row : rows) {
-      for (std::string& field : row) field = std::string(trimmed(field));
+      for (std::string& field : row) field = std::string(trim(field));
     }
     if (stream.below(3) == 0) text.resize(text.size() - line_end.size());
     write(folder / "table.csv", text);
@@ -442,7 +443,7 @@ TEST(Table, ReadsGzip) {
     EXPECT_EQ(table[49'999][0], 49'999);
   }
   std::filesystem::resize_file(folder / "table.csv.gz", std::filesystem::file_size(folder / "table.csv.gz") - 5);
-  EXPECT_TRUE(has(read_fault((folder / "table.csv.gz").string()), "ends too early"));
+  EXPECT_TRUE(has(read_fault((folder / "table.csv.gz").string()), "is truncated gzip"));
 }
 
 TEST(Table, WhatCannotBeReadIsNamed) {
@@ -467,9 +468,10 @@ TEST(Table, ReadsTheStandardInputOnce) {
   for (int r = 0; r < 2000; ++r) text += "1,2,3\n";
   write(folder / "late.csv", text + "1,x,y\n");
   const StandardInput input(folder / "late.csv");
-  EXPECT_EQ(read_fault("-"),
-            "the standard input, column 'b' and 'c': was numbers at first and is not; use a file, which can be read "
-            "again");
+  EXPECT_EQ(
+      read_fault("-"),
+      "the standard input, column 'b' and 'c': began with numbers, but has other values; use a file, which can be read "
+      "again");
 }
 
 TEST(Table, APipeIsNotReadTwice) {
@@ -602,7 +604,7 @@ TEST(Table, AFormatIsThatOfAllRows) {
   EXPECT_EQ(format(plain + "12/31/2024,1\n"), "date, month first");
   EXPECT_EQ(format("d,y\n31/12/2024,1\n" + many_lines("01/02/2024,1") + "12/31/2024,1\n"), "text");
   EXPECT_EQ(format("d,y\n" + many_lines("2024-01-01,1") + "soon,1\n"), "text");
-  EXPECT_EQ(format("d,y\n" + many_lines("950,1") + "\"1,200\",1\n"), "number with separators of thousands");
+  EXPECT_EQ(format("d,y\n" + many_lines("950,1") + "\"1,200\",1\n"), "number with thousands separators");
   EXPECT_EQ(format("d;y\n" + many_lines("1,200;1") + "12,5;1\n"), "number with decimal comma");
   EXPECT_EQ(format("d,y\n" + many_lines("5,1") + "none at all,1\n"), "text");
   EXPECT_EQ(format("d,y\n" + many_lines("5,1") + "2024-01-01,1\n"), "text");

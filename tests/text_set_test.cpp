@@ -1,7 +1,7 @@
 #include "data/text_set.hpp"
 
 #include "csv_writer.hpp"
-#include "data/sample_kind.hpp"
+#include "data/class_files.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"

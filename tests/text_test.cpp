@@ -3,6 +3,7 @@
 #include "ignd/random.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,21 @@ TEST(Printable, NeedsNoSecondLook) {
     const std::string once = printable(text);
     EXPECT_EQ(printable(once, once.size()), once);
   }
+}
+
+TEST(Split, GivesOnePartMoreThanThereAreSeparators) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split("a,bc,d", ','), (Parts{"a", "bc", "d"}));
+  EXPECT_EQ(split(",a,,", ','), (Parts{"", "a", "", ""}));
+  EXPECT_EQ(split("", ','), Parts{""});
+}
+
+TEST(Trim, TakesBlanksOffBothEnds) {
+  EXPECT_EQ(trim(" \t a b\r"), "a b");
+  EXPECT_EQ(trim("a"), "a");
+  EXPECT_EQ(trim(" \t\r"), "");
+  EXPECT_EQ(trim(" a\n"), "a\n");
+  EXPECT_EQ(trim(" a\n", " \n"), "a");
 }
 
 }  // namespace

@@ -473,7 +473,7 @@ TEST(RankFile, FaultsAreNamedWithTheirLine) {
   EXPECT_EQ(with(base64("abc") + " 300"), "");
   EXPECT_EQ(with(base64(std::string(TokenTable::longest_token, 'x')) + " 257"), "");
 
-  EXPECT_EQ(with("!AAA 257"), "'x.tiktoken', line 258: '!AAA' is not base64; get the file again");
+  EXPECT_EQ(with("!AAA 257"), "'x.tiktoken', line 258: '!AAA' is not base64; download the file again");
   for (const char* bad : {"A", "AA", "AAA", "A===", "====", "AB==", "AAB=", "AA=A", "AAAA=", "AAAA====", "AAAAAA"}) {
     EXPECT_TRUE(contains(with(std::string(bad) + " 257"), "line 258: '" + std::string(bad) + "' is not base64")) << bad;
   }
@@ -483,8 +483,8 @@ TEST(RankFile, FaultsAreNamedWithTheirLine) {
   for (const char* bad : {"", " 1", "-1", "+1", "1 ", "0x1", "1.0", "x", "1\r", "1048576", "99999999999999999999"}) {
     EXPECT_TRUE(contains(with("QUJD " + std::string(bad)), "line 258: the rank")) << bad;
   }
-  EXPECT_TRUE(contains(with("QUJD 256"), "line 258: the rank 256 stands on an earlier line too"));
-  EXPECT_TRUE(contains(with(base64("ab") + " 257"), "line 258: the token stands on an earlier line too"));
+  EXPECT_TRUE(contains(with("QUJD 256"), "line 258: the rank 256 occurs on an earlier line too"));
+  EXPECT_TRUE(contains(with(base64("ab") + " 257"), "line 258: the token occurs on an earlier line too"));
   EXPECT_TRUE(contains(with(base64(std::string(TokenTable::longest_token + 1, 'x')) + " 257"), "is longer than 256"));
   EXPECT_TRUE(contains(with(base64(std::string(100'000, 'x')) + " 257"), "is longer than 256"));
 

@@ -372,7 +372,7 @@ TEST_F(TrainTool, RecognisesDatesMoneyAndPercentages) {
   EXPECT_EQ(outcome.err, "");
   for (const std::string& out : {outcome.out, run_tool({"inspect", model_}).out}) {
     EXPECT_TRUE(contains(out, "  day                  date, 2013-01-01 to 2014-07-14\n")) << out;
-    EXPECT_TRUE(contains(out, "  cost                 number with currency $, separators of thousands, mean ")) << out;
+    EXPECT_TRUE(contains(out, "  cost                 number with currency $, thousands separators, mean ")) << out;
     EXPECT_TRUE(contains(out, "  share                number with %, mean ")) << out;
     EXPECT_TRUE(contains(out, "  order                dropped: nearly every row has its own text")) << out;
   }
@@ -459,8 +459,8 @@ TEST_F(TrainTool, KeepsTheFirstRowOfAFileOfTexts) {
     EXPECT_EQ(data["header"], header);
     const std::string note =
         header
-            ? "all fields are texts: the first row is taken for names, because it has 'class'; --header no changes that"
-            : "all fields are texts: the first row is taken for data, because the column c1 is asked for; --header yes "
+            ? "all fields are texts: the first row is read as names, because it has 'class'; --header no changes that"
+            : "all fields are texts: the first row is read as data, because the column c1 is asked for; --header yes "
               "changes that";
     EXPECT_EQ(data["header_note"], note);
     EXPECT_TRUE(contains(run_tool(command).out, note));
@@ -620,7 +620,7 @@ TEST_F(TrainTool, LeavesOutBadRowsAndCountsThem) {
   set_target(20, "many");
   lines[30] = "1,2";
   const std::string four = write("four.csv", joined(lines));
-  expect_refusal(command(four), 1, "line 31: has 2 fields instead of 8; --bad-rows skip passes over such rows");
+  expect_refusal(command(four), 1, "line 31: has 2 fields instead of 8; --bad-rows skip ignores such rows");
   const Outcome rest = run_tool(command(four, skip + Words{"--json"}));
   EXPECT_EQ(rest.exit_code, 0) << rest.err;
   EXPECT_EQ(events(rest.out).front()["left_out"], 4);
@@ -680,7 +680,7 @@ TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
   ASSERT_EQ(run_tool(command + Words{"--test", "0", "--lr", "0.1"}).exit_code, 0);
   const std::string bad = write("bad.csv", "id,a,b,y\nx1,1,2,3\n\nx2,2,oops,5\n\"x,3\",3,1,x\nx4,4\nx5,5,2,inf\n");
   expect_refusal({"predict", model_, bad}, 1,
-                 "bad.csv', line 4 (row 2): column 'b' is 'oops', not a number; --bad-rows skip passes over such rows");
+                 "bad.csv', line 4 (row 2): column 'b' is 'oops', not a number; --bad-rows skip ignores such rows");
   const Words skip{"--bad-rows", "skip"};
   const Outcome predicted = run_tool(Words{"predict", model_, bad, "--keep", "id,y"} + skip);
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;

@@ -1,6 +1,6 @@
 #include "lab/training_task.hpp"
 
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/datasets.hpp"

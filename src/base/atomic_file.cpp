@@ -1,5 +1,6 @@
 #include "base/atomic_file.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
@@ -23,27 +24,13 @@ namespace {
   throw FileError(fmt::format("cannot {} {}: {}", what, quoted_path(path), std::generic_category().message(error)));
 }
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  FileDescriptor(FileDescriptor&&) = delete;
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// Nobody else can foresee it, and put a file or a link there first.
+// Unpredictable, so that nobody else can put a file or a link there first.
 std::string temporary_name(const std::string& stem) {
   std::uint64_t random = 0;
   while (::getrandom(&random, sizeof random, 0) != sizeof random) {
-    if (errno != EINTR) throw FileError(fmt::format("cannot draw a name: {}", std::generic_category().message(errno)));
+    if (errno != EINTR) {
+      throw FileError(fmt::format("cannot draw a random name: {}", std::generic_category().message(errno)));
+    }
   }
   return fmt::format("{}.tmp.{:016x}", stem, random);
 }
@@ -56,7 +43,7 @@ bool is_temporary_name(std::string_view name, std::string_view stem) {
   return name.starts_with(mark) && name.find_first_not_of("0123456789abcdef", mark.size()) == std::string_view::npos;
 }
 
-// What the temporary names of a file begin with, where its own name is not known yet or would become too long with it.
+// The stem of temporary names if the final name is not known yet, or too long.
 constexpr const char* any_stem = "ignd";
 
 std::string temporary_stem(const std::string& name) {
@@ -64,8 +51,8 @@ std::string temporary_stem(const std::string& name) {
   return name.empty() || name.size() > long_name ? any_stem : name;
 }
 
-// A writer holds a lock on its temporary file as long as it lives. False: somebody else has it. Where there are no
-// locks, nobody can have one.
+// A writer locks its temporary file while it lives. False if another writer holds the lock. File systems without locks
+// count as unlocked.
 bool lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 bool is_at(int file, const std::filesystem::path& path) {
@@ -75,41 +62,40 @@ bool is_at(int file, const std::filesystem::path& path) {
          ours.st_dev == there.st_dev;
 }
 
-// Returns the descriptor of a new file, locked; -1: errno says why there is none.
-int create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
-                  std::filesystem::path& path) {
+// Creates a file and locks it. If the result is not open, errno says why.
+Descriptor create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
+                         std::filesystem::path& path) {
   for (;;) {
     path = folder / temporary_name(stem);
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (file < 0 && errno == EEXIST) continue;
-    // Before it was locked, another writer may have taken it for that of a dead one, and removed it.
-    if (file < 0 || (lock(file) && is_at(file, path))) return file;
-    ::close(file);
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!file.is_open() && errno == EEXIST) continue;
+    // Before the lock, another writer may have removed the file as abandoned.
+    if (!file.is_open() || (lock(*file) && is_at(*file, path))) return file;
   }
 }
 
-// Temporary files of the same user that nobody has locked: their writers are dead.
+// Removes this user's unlocked temporary files: their writers are dead.
 void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
   std::error_code fault;
   for (std::filesystem::directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
     const std::string name = at->path().filename();
     if (!is_temporary_name(name, stem) && !is_temporary_name(name, any_stem)) continue;
-    const FileDescriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) continue;
+    if (!file.is_open() || ::fstat(*file, &status) != 0) continue;
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) continue;
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file.get(), at->path())) ::unlink(at->path().c_str());
+    if (::flock(*file, LOCK_EX | LOCK_NB) == 0 && is_at(*file, at->path())) ::unlink(at->path().c_str());
   }
 }
 
-// Of the file that is replaced: the new one may be read by no more people.
+// The permissions of the file that is replaced: the new one must not allow more.
 mode_t mode_of(const std::filesystem::path& path) {
   constexpr mode_t any = 0666;
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & any : any;
 }
 
-// Returns the number of the error, or 0.
+// Returns errno, or 0.
 int write_all(int file, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(file, content.data(), content.size());
@@ -120,7 +106,7 @@ int write_all(int file, std::string_view content) {
   return 0;
 }
 
-// A device or a pipe of this name would be gone, /dev/null for everybody.
+// Replacing a device or a pipe would destroy it: /dev/null for everybody.
 void refuse_to_replace_devices(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
@@ -128,8 +114,8 @@ void refuse_to_replace_devices(const std::filesystem::path& path) {
 }
 
 void sync_folder(const std::filesystem::path& folder, const std::filesystem::path& path) {
-  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0) fail("sync the folder of", path, errno);
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open() || ::fsync(*directory) != 0) fail("sync the folder of", path, errno);
 }
 
 }  // namespace
@@ -148,28 +134,27 @@ FileWriter::FileWriter(const std::filesystem::path& folder, const std::filesyste
     : folder_(folder),
       name_(target.empty() ? "a file in " + quoted_path(folder) : quoted_path(target)),
       file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode)) {
-  if (file_ >= 0 && ::access(open_file().c_str(), F_OK) == 0) {
-    lock(file_);
+  if (file_.is_open() && ::access(open_file().c_str(), F_OK) == 0) {
+    lock(*file_);
     return;
   }
-  if (file_ >= 0) ::close(file_);
+  file_ = Descriptor();
   file_ = create_locked(folder, temporary_stem(target.filename()), mode, temporary_);
-  if (file_ < 0) fail("create", errno);
+  if (!file_.is_open()) fail("create", errno);
 }
 
 FileWriter::~FileWriter() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  ::close(file_);
 }
 
 void FileWriter::fail(std::string_view what, int error) const {
   throw FileError(fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(error)));
 }
 
-std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", file_); }
+std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", *file_); }
 
 void FileWriter::append(std::string_view bytes) {
-  if (const int error = write_all(file_, bytes)) fail("write", error);
+  if (const int error = write_all(*file_, bytes)) fail("write", error);
 }
 
 void FileWriter::commit(const std::string& name) {
@@ -177,12 +162,12 @@ void FileWriter::commit(const std::string& name) {
   name_ = quoted_path(path);
   refuse_to_replace_devices(path);
   struct stat status {};
-  if (::fstat(file_, &status) != 0) fail("look at", errno);
+  if (::fstat(*file_, &status) != 0) fail("look at", errno);
   const mode_t wider = status.st_mode & ~mode_of(path) & mode_of({});
-  if (wider != 0 && ::fchmod(file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
-  // Before the rename: otherwise a crash could leave the new name with no content.
-  if (::fsync(file_) != 0) fail("sync", errno);
-  // A link cannot take the place of another file, a rename can.
+  if (wider != 0 && ::fchmod(*file_, status.st_mode & mode_of(path)) != 0) fail("protect", errno);
+  // Sync before the rename: otherwise a crash could leave an empty file under the new name.
+  if (::fsync(*file_) != 0) fail("sync", errno);
+  // A link cannot replace an existing file, a rename can.
   while (temporary_.empty()) {
     const std::filesystem::path linked = folder_ / temporary_name(temporary_stem(name));
     if (::linkat(AT_FDCWD, open_file().c_str(), AT_FDCWD, linked.c_str(), AT_SYMLINK_FOLLOW) == 0) {
@@ -203,11 +188,11 @@ std::filesystem::path temporary_folder() {
 }
 
 std::string read_file(const std::filesystem::path& path, std::size_t most) {
-  // Without waiting: opening a pipe would, for somebody to write to it.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail("open", path, errno);
+  // Non-blocking: opening a pipe would wait for a writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) fail("open", path, errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
+  if (::fstat(*file, &status) != 0) fail("read", path, errno);
   if (!S_ISREG(status.st_mode)) throw FileError(fmt::format("{} is not a regular file", quoted_path(path)));
   std::string content;
   try {
@@ -217,10 +202,10 @@ std::string read_file(const std::filesystem::path& path, std::size_t most) {
   }
   std::size_t filled = 0;
   while (filled < content.size()) {
-    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+    const ssize_t got = ::read(*file, content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("read", path, errno);
-    if (got == 0) break;  // it has become shorter meanwhile; the caller's checks will tell
+    if (got == 0) break;  // truncated meanwhile; the caller's checks will tell
     filled += static_cast<std::size_t>(got);
   }
   content.resize(filled);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "base/descriptor.hpp"
+#include "base/pinned.hpp"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -8,36 +11,32 @@
 
 namespace ignd {
 
-// Replaces the file at `path` by `content`, whole or not at all: it is written without a name in the same folder, or
-// under one that nobody can foresee, synced and renamed. Nobody may read the new file who could not read the old one.
-// Throws FileError and leaves no temporary file behind, also where `path` is no regular file; those of writers that
-// were killed are removed.
+// Replaces the file at `path` by `content`, completely or not at all: writes a nameless file in the same folder, or one
+// with an unpredictable name, syncs and renames it. The new file is not readable by more users than the old one.
+// Removes temporary files of writers that were killed. Throws FileError, also if `path` is not a regular file, and
+// leaves no temporary file behind.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// A file that is written piece by piece, however large. It has no name before commit(), so that nothing is left behind,
-// however the program ends; where the file system cannot do that, it has a temporary one.
-class FileWriter {
+// Writes a file of any size piece by piece. It has no name before commit(), so that nothing is left behind, however the
+// program ends. If the file system cannot do that, it has a temporary name.
+class FileWriter : Pinned {
  public:
-  // In this folder, which must be there. Throws FileError.
+  // In an existing folder. Throws FileError.
   explicit FileWriter(const std::filesystem::path& folder);
   ~FileWriter();
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
-  FileWriter(FileWriter&&) = delete;
-  FileWriter& operator=(FileWriter&&) = delete;
 
-  // Throws FileError, also where the disk is full.
+  // Throws FileError, also if the disk is full.
   void append(std::string_view bytes);
 
-  // Syncs the file and puts it in the place of what has this name in the folder. Throws FileError.
+  // Syncs the file and gives it this name in the folder, replacing an existing file. Throws FileError.
   void commit(const std::string& name);
 
-  // Open for reading and writing as long as this lives.
-  int descriptor() const { return file_; }
+  // Open for reading and writing while this object lives.
+  int descriptor() const { return *file_; }
 
  private:
   friend void write_file_atomically(const std::filesystem::path& path, std::string_view content);
-  // With what it will replace, if that is known.
+  // With the file that it will replace, if known.
   FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target, mode_t mode);
 
   [[noreturn]] void fail(std::string_view what, int error) const;
@@ -46,10 +45,10 @@ class FileWriter {
   std::filesystem::path folder_;
   std::filesystem::path temporary_ = {};  // empty: it has no name
   std::string name_;                      // for messages
-  int file_ = -1;
+  Descriptor file_;
 };
 
-// Where large files are put that nobody wants to keep: $TMPDIR, or /var/tmp.
+// The folder for large temporary files: $TMPDIR, or /var/tmp.
 std::filesystem::path temporary_folder();
 
 // The content of a regular file, or its first `most` bytes. Throws FileError.

@@ -11,7 +11,7 @@
 namespace ignd {
 namespace {
 
-// "3 min 20 s", and "3 min" where the rest is nothing.
+// "3 min 20 s", or "3 min" if the rest is 0.
 std::string in_two_units(std::uint64_t count, const char* unit, std::uint64_t rest, const char* smaller_unit) {
   const std::string text = fmt::format("{} {}", count, unit);
   return rest == 0 ? text : fmt::format("{} {} {}", text, rest, smaller_unit);
@@ -26,7 +26,7 @@ double parse_duration(std::string_view text) {
   if (unit != std::string_view::npos) {
     try {
       value = parse_number(text.substr(0, text.size() - 1), "the budget");
-    } catch (const InvalidArgument&) {  // said below, with what would be right
+    } catch (const InvalidArgument&) {  // reported below, with what is expected
       value = -1;
     }
   }

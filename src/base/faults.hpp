@@ -7,7 +7,8 @@
 
 namespace ignd {
 
-// What `make` gives, or nothing and what it complains about, so that all faults of some options come in one message.
+// Returns the result of `make`. If it throws InvalidArgument, returns a default value and adds the message to `faults`,
+// so that one message can report all faults.
 template <class Make>
 auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make()) {
   try {
@@ -18,7 +19,7 @@ auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make
   }
 }
 
-// Passes advice on to the handler (ignd/loss_check.hpp), each text once; nothing if it is empty.
+// Passes advice to the handler (ignd/loss_check.hpp), each text once. Ignores an empty text.
 void give_advice(const std::string& advice);
 
 }  // namespace ignd

@@ -12,13 +12,13 @@ namespace {
 constexpr std::array<double, 23> exact_powers{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr std::uint64_t largest_exact = std::uint64_t{1} << std::numeric_limits<double>::digits;
-constexpr int most_digits = 18;  // that many nines fit in 64 bits
+constexpr int most_digits = 18;  // 18 nines fit in 64 bits
 
-// Whether a number that no double can hold is too large rather than too small: where its first digit that is not zero
-// stands, with the exponent.
+// Whether a number out of range is too large rather than too small: depends on the position of the first nonzero digit
+// and on the exponent.
 bool is_huge(const char* at, const char* end) {
   constexpr long plenty = 1L << 40;
-  long position = 0;  // of the digit before the point, counted from the first that is not zero
+  long position = 0;  // of the decimal point, counted from the first nonzero digit
   bool behind_point = false;
   bool started = false;
   for (; at < end && (*at | 0x20) != 'e'; ++at) {
@@ -38,7 +38,7 @@ bool is_huge(const char* at, const char* end) {
   return position + (negative ? -exponent : exponent) > 0;
 }
 
-// Many digits, exponents, inf and nan.
+// Handles many digits, exponents, inf and nan.
 const char* read_with_library(const char* at, const char* end, double& value) {
   if (at < end && *at == '+') {
     ++at;
@@ -55,8 +55,8 @@ const char* read_with_library(const char* at, const char* end, double& value) {
 
 }  // namespace
 
-// A number of at most 18 digits whose mantissa and power of ten are exact doubles is one exact division, twice as fast
-// as the general way.
+// If a number has at most 18 digits, and its mantissa and power of ten are exact doubles, one division gives the
+// nearest double, twice as fast as the general method.
 const char* read_any_number(const char* at, const char* end, double& value) {
   const char* c = at;
   const bool negative = c < end && *c == '-';

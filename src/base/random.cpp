@@ -36,7 +36,7 @@ double RandomStream::uniform() {
 }
 
 double RandomStream::uniform(double low, double high) {
-  // Rounding may reach the upper end, which is not in the range.
+  // Rounding may reach the upper end, which is excluded.
   return std::min(low + (high - low) * uniform(), std::nextafter(high, low));
 }
 
@@ -44,13 +44,14 @@ std::uint64_t RandomStream::below(std::uint64_t bound) {
   while (true) {
     const std::uint64_t high = bits32();
     const std::uint64_t bits = high << 32 | bits32();
-    // The last, incomplete run of `bound` numbers is drawn again; most draws are far from it, and need no division.
+    // Draw again in the last, incomplete run of `bound` numbers. Most draws are far from it and need no division to
+    // tell.
     if (bits <= UINT64_MAX - bound || bits < UINT64_MAX - UINT64_MAX % bound) return bits % bound;
   }
 }
 
 double RandomStream::normal() {
-  // Box and Muller's first number only, so that the state is the position alone.
+  // Uses only the first number of Box-Muller, so that the position is the whole state.
   const double radius = std::sqrt(-2 * std::log(1 - uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }

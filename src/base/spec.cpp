@@ -3,33 +3,20 @@
 #include <fmt/format.h>
 
 namespace ignd {
-namespace {
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-}  // namespace
 
 Spec::Spec(std::string_view kind, std::string_view text) : kind_(kind), text_(trim(text)) {
   const std::string_view all = text_;
   const auto colon = all.find(':');
   name_ = trim(all.substr(0, colon));
   if (colon == std::string_view::npos) return;
-  std::string_view rest = all.substr(colon + 1);
-  while (true) {
-    const auto comma = rest.find(',');
-    const std::string_view option = trim(rest.substr(0, comma));
+  for (const std::string_view part : split(all.substr(colon + 1), ',')) {
+    const std::string_view option = trim(part);
     const auto equals = option.find('=');
     if (equals == std::string_view::npos) {
       add_fault(fmt::format("{} is not of the form key=value", in_quotes(option)));
     } else {
       options_.push_back({std::string(trim(option.substr(0, equals))), std::string(trim(option.substr(equals + 1)))});
     }
-    if (comma == std::string_view::npos) return;
-    rest = rest.substr(comma + 1);
   }
 }
 
@@ -48,7 +35,7 @@ const std::string* Spec::take(std::string_view key) {
 }
 
 template <class Number, class Parse>
-Number Spec::in_range(std::string_view key, const std::string& text, Number otherwise, Number low, Number high,
+Number Spec::in_range(std::string_view key, const std::string& text, Number default_value, Number low, Number high,
                       Parse parse) {
   try {
     const Number value = parse(text, key);
@@ -57,22 +44,22 @@ Number Spec::in_range(std::string_view key, const std::string& text, Number othe
   } catch (const InvalidArgument& fault) {
     add_fault(fault.what());
   }
-  return otherwise;
+  return default_value;
 }
 
-double Spec::number(std::string_view key, double otherwise, double low, double high) {
+double Spec::number(std::string_view key, double default_value, double low, double high) {
   const std::string* text = take(key);
-  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_number);
+  return text == nullptr ? default_value : in_range(key, *text, default_value, low, high, parse_number);
 }
 
-std::uint64_t Spec::count(std::string_view key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high) {
+std::uint64_t Spec::count(std::string_view key, std::uint64_t default_value, std::uint64_t low, std::uint64_t high) {
   const std::string* text = take(key);
-  return text == nullptr ? otherwise : in_range(key, *text, otherwise, low, high, parse_count);
+  return text == nullptr ? default_value : in_range(key, *text, default_value, low, high, parse_count);
 }
 
-std::string Spec::word(std::string_view key, std::string_view otherwise) {
+std::string Spec::word(std::string_view key, std::string_view default_value) {
   const std::string* text = take(key);
-  return text == nullptr ? std::string(otherwise) : *text;
+  return text == nullptr ? std::string(default_value) : *text;
 }
 
 std::optional<double> Spec::number_or_auto(std::string_view key, double low, double high) {

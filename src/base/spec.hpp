@@ -13,8 +13,8 @@
 
 namespace ignd {
 
-// "name:key=value,key=value": how losses, rules, transforms, schedules and models are written down. Taking a key
-// makes it known; finish() then refuses what is left over. All faults are reported at once.
+// "name:key=value,key=value": the notation of losses, rules, transforms, schedules and models. Asking for a key makes
+// it known; finish() rejects all others. All faults are reported at once.
 class Spec {
  public:
   // `kind` ("loss", "transform", ...) is for messages.
@@ -23,16 +23,16 @@ class Spec {
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
 
-  // The value of a key, or `otherwise` where it is not given. A value outside [low, high] is a fault.
-  double number(std::string_view key, double otherwise, double low, double high);
-  std::uint64_t count(std::string_view key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high);
-  std::string word(std::string_view key, std::string_view otherwise);
-  // A number, or nothing where the value is the word "auto" or not given.
+  // The value of a key, or the default. A value outside [low, high] is a fault.
+  double number(std::string_view key, double default_value, double low, double high);
+  std::uint64_t count(std::string_view key, std::uint64_t default_value, std::uint64_t low, std::uint64_t high);
+  std::string word(std::string_view key, std::string_view default_value);
+  // A number, or nothing if the value is "auto" or not given.
   std::optional<double> number_or_auto(std::string_view key, double low, double high);
 
   void add_fault(std::string fault) { faults_.push_back(std::move(fault)); }
 
-  // Throws InvalidArgument with every fault found, keys nobody took among them.
+  // Throws InvalidArgument with all faults, including unknown keys.
   void finish() const;
 
   [[noreturn]] void refuse_name(std::span<const std::string> known) const;
@@ -44,7 +44,7 @@ class Spec {
   };
   const std::string* take(std::string_view key);
   template <class Number, class Parse>
-  Number in_range(std::string_view key, const std::string& text, Number otherwise, Number low, Number high,
+  Number in_range(std::string_view key, const std::string& text, Number default_value, Number low, Number high,
                   Parse parse);
 
   std::string kind_;
@@ -55,8 +55,8 @@ class Spec {
   std::vector<std::string> faults_;
 };
 
-// The same text without blanks around its parts, so that equal specs are equal texts: to be done once, where a text
-// comes in. It checks nothing.
+// The text without blanks around its parts, so that equal specs are equal texts. Call it once, on user input. It checks
+// nothing.
 std::string tidy_spec(std::string_view text);
 
 }  // namespace ignd

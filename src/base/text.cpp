@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Controls, ends of lines, and what turns the direction of the writing round.
+// False for control characters, line ends, and marks that change the writing direction.
 bool prints(std::string_view character) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
   if (character.size() == 1) return byte(0) >= 0x20 && byte(0) != 0x7f;
@@ -79,13 +79,23 @@ std::string quoted_path(const std::filesystem::path& path) {
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> known) {
-  constexpr std::size_t longest = 40;  // no name is as long
+  constexpr std::size_t longest = 40;  // longer than any name
   if (word.size() > longest || known.empty()) return "";
   const auto& nearest = *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
     return edit_distance(word, a) < edit_distance(word, b);
   });
   const std::size_t near = std::max<std::size_t>(2, nearest.size() / 2);
   return edit_distance(word, nearest) <= near ? fmt::format(", did you mean '{}'?", nearest) : "";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string join(std::span<const std::string> words, std::string_view separator) {

@@ -7,8 +7,8 @@
 namespace ignd {
 namespace {
 
-// What a first byte asks for: more bytes, and the first of them in a range of its own, so that nothing is written
-// longer than need be, and neither surrogates nor what is beyond Unicode are written at all.
+// How many bytes must follow a first byte, and the range of the next one, which excludes overlong forms, surrogates and
+// values beyond Unicode.
 struct Lead {
   std::size_t more;
   unsigned char low, high;
@@ -23,7 +23,7 @@ Lead lead_of(unsigned char first) {
   if (first == 0xf0) return {3, 0x90, 0xbf};
   if (first >= 0xf1 && first <= 0xf3) return {3, 0x80, 0xbf};
   if (first == 0xf4) return {3, 0x80, 0x8f};
-  return {1, 0xff, 0};  // none: nothing may follow
+  return {1, 0xff, 0};  // not a first byte: nothing may follow
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -18,7 +20,7 @@ struct WrittenPredictions {
 };
 
 // Predictions as comma-separated values, written as they are made: row,prediction[,probability].
-class PredictionWriter {
+class PredictionWriter : Pinned {
  public:
   enum class Mode { replace, append };
 
@@ -28,10 +30,6 @@ class PredictionWriter {
   // this is not that file.
   PredictionWriter(std::string path, const WrittenPredictions& before);
   ~PredictionWriter();
-  PredictionWriter(const PredictionWriter&) = delete;
-  PredictionWriter& operator=(const PredictionWriter&) = delete;
-  PredictionWriter(PredictionWriter&&) = delete;
-  PredictionWriter& operator=(PredictionWriter&&) = delete;
 
   // Columns behind the row that are passed on from the data.
   void set_kept(std::vector<std::string> columns) { kept_columns_ = std::move(columns); }

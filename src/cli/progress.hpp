@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -8,14 +10,10 @@ namespace ignd::cli {
 
 // A line at the bottom of a terminal that says how far long work is: a bar and some words. Without a terminal it says
 // nothing.
-class Progress {
+class Progress : Pinned {
  public:
   Progress(std::string what, std::uint64_t total, std::string unit, bool quiet);
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  Progress(Progress&&) = delete;
-  Progress& operator=(Progress&&) = delete;
 
   void update(std::uint64_t done);                    // with the rate in units per second, and the time left
   void show(double share, const std::string& words);  // for work that is not all alike

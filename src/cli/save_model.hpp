@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "data/data_file.hpp"
 #include "ignd/checkpoint.hpp"
 
@@ -26,7 +27,7 @@ struct Saved {
 
 // The file that a run will save its model in. From the start to the end of the run no other run can have the same one.
 // The lock is a file beside it, `.NAME.lock`; it is void as soon as its owner is dead.
-class ModelFile {
+class ModelFile : Pinned {
  public:
   struct Options {
     std::string save;    // the name that the user gave; empty: none
@@ -36,10 +37,6 @@ class ModelFile {
   // Throws FileError where nothing could be saved, another run has the name, or a file there is not a model.
   ModelFile(const Options& options, const DataFile& data);
   ~ModelFile();
-  ModelFile(const ModelFile&) = delete;
-  ModelFile& operator=(const ModelFile&) = delete;
-  ModelFile(ModelFile&&) = delete;
-  ModelFile& operator=(ModelFile&&) = delete;
 
   const std::string& path() const { return path_; }
 

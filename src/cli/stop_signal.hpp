@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+
 #include <atomic>
 #include <csignal>
 #include <vector>
@@ -12,14 +14,10 @@ inline constexpr int interrupted_code = 130;
 // While one of these lives, Ctrl-C, SIGTERM, a terminal that closes and an output that nobody reads any more set a
 // flag, so that long work can end in good order. A second Ctrl-C or SIGTERM ends the program at once. What the program
 // was started to ignore (nohup) stays ignored.
-class StopSignal {
+class StopSignal : Pinned {
  public:
   StopSignal();
   ~StopSignal();
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
-  StopSignal(StopSignal&&) = delete;
-  StopSignal& operator=(StopSignal&&) = delete;
 
   const std::atomic<bool>& flag() const;
   // Can be read from once the flag is set: for poll().

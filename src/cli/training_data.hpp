@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "cli/json_line.hpp"
 #include "cli/train.hpp"
 #include "learn/dataset.hpp"
@@ -16,14 +17,9 @@
 namespace ignd::cli {
 
 // Samples that were read to be learned from, and what there is to say of them.
-class TrainingData {
+class TrainingData : Pinned {
  public:
   virtual ~TrainingData() = default;
-  TrainingData() = default;
-  TrainingData(const TrainingData&) = delete;
-  TrainingData& operator=(const TrainingData&) = delete;
-  TrainingData(TrainingData&&) = delete;
-  TrainingData& operator=(TrainingData&&) = delete;
 
   virtual const Dataset& task() const = 0;
   virtual std::string samples() const = 0;  // what they are called: "rows"

@@ -8,7 +8,7 @@
 #include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
-#include "data/sample_kind.hpp"
+#include "data/class_files.hpp"
 #include "ignd/error.hpp"
 #include "learn/metrics.hpp"
 

@@ -216,11 +216,7 @@ Checkpoint Checkpoint::read(const std::filesystem::path& path) {
     const auto name_size = reader.number<std::uint32_t>();
     const auto type = reader.number<std::uint32_t>();
     const auto count = reader.number<std::uint64_t>();
-#if IGND_PLANTED_BUG == 4
-    if (type > element_sizes.size()) reader.fail(fmt::format("has an entry of unknown type {}", type));
-#else
     if (type >= element_sizes.size()) reader.fail(fmt::format("has an entry of unknown type {}", type));
-#endif
     const std::string name(reader.take_padded(name_size));
     // Divided, not multiplied: a count read from a file may overflow.
     if (count > reader.left() / element_sizes[type])

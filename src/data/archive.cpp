@@ -6,15 +6,21 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
+#include <openssl/evp.h>
 
 namespace ignd {
 namespace {
@@ -29,15 +35,10 @@ std::string_view without_dot(std::string_view name) {
 
 bool leads_out(std::string_view name) {
   if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    if (name.substr(begin, end - begin) == "..") return true;
-    begin = end + 1;
-  }
-  return false;
+  return std::ranges::count(split(name, '/'), std::string_view("..")) > 0;
 }
 
-// Gzip on its way to libarchive, which would unpack it too, but without a look at its checksum.
+// Unpacks gzip for libarchive, which would ignore the checksum.
 struct Unpacked {
   std::unique_ptr<ByteSource> bytes;
   std::vector<char> block;
@@ -60,7 +61,7 @@ struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
-// Walks over an archive and holds it to the limits.
+// Walks through an archive and enforces the limits.
 class Archive {
  public:
   Archive(const fs::path& path, const ArchiveLimits& limits)
@@ -77,7 +78,7 @@ class Archive {
     }
   }
 
-  // Goes on to the next regular file; false at the end.
+  // Moves to the next regular file; false at the end.
   bool next() {
     for (;;) {
       const int code = archive_read_next_header(reader_.get(), &entry_);
@@ -94,7 +95,7 @@ class Archive {
 
   const std::string& name() const { return name_; }
 
-  // Of the member that next() went to.
+  // The content of the current member.
   std::string_view content() {
     content_.clear();
     for (;;) {
@@ -103,15 +104,15 @@ class Archive {
       la_int64_t offset = 0;
       const int code = archive_read_data_block(reader_.get(), &block, &size, &offset);
       if (code == ARCHIVE_EOF) break;
-      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // a wrong length or sum is only a warning there
+      check(code == ARCHIVE_WARN ? ARCHIVE_FAILED : code);  // libarchive only warns of a wrong length or checksum
       const auto begin = static_cast<std::uint64_t>(offset);
-      // A hole in a sparse file is read as zeros.
+      // Holes in a sparse file are zeros.
       hold_to(begin > limits_.member ? begin : begin + size);
       content_.resize(begin, '\0');
       content_.append(static_cast<const char*>(block), size);
     }
     if (archive_entry_size_is_set(entry_) != 0 && content_.size() != declared_size()) {
-      fail(fmt::format("{} is not as long as it says", in_quotes(name_)));
+      fail(fmt::format("{} does not have the size that it declares", in_quotes(name_)));
     }
     return content_;
   }
@@ -120,17 +121,17 @@ class Archive {
   void read_header() {
     const char* name = archive_entry_pathname(entry_);
     if (name == nullptr) name = archive_entry_pathname_utf8(entry_);
-    if (name == nullptr || *name == '\0') fail("a member has no name that can be read");
+    if (name == nullptr || *name == '\0') fail("a member has no readable name");
     name_ = without_dot(name);
-    if (leads_out(name_)) fail(fmt::format("the name {} leads out of it", in_quotes(name_)));
+    if (leads_out(name_)) fail(fmt::format("the name {} leads outside the archive", in_quotes(name_)));
     if (++count_ > limits_.count) fail(fmt::format("it has more than {} members", limits_.count));
     if (archive_entry_size_is_set(entry_) == 0) return;
-    // Also for members that nobody wants: a compressed one has to be read to get past it.
+    // Unwanted members count too: skipping a compressed one means reading it.
     hold_to(declared_size());
     add_to_total(declared_size());
   }
 
-  // The checksum comes behind everything, also behind the end that libarchive sees.
+  // The checksum comes last, after the end that libarchive sees.
   void read_rest() {
     for (la_ssize_t size = 1; size > 0;) {
       const void* block = nullptr;
@@ -154,11 +155,11 @@ class Archive {
   void check(int code) const {
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
     const char* reason = archive_error_string(reader_.get());
-    fail(printable(reason == nullptr ? "it is broken" : reason, 200));
+    fail(printable(reason == nullptr ? "it is damaged" : reason, 200));
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
-    throw FileError(fmt::format("cannot read the archive {}: {}; get it again", quoted_path(path_), reason));
+    throw FileError(fmt::format("cannot read the archive {}: {}; download it again", quoted_path(path_), reason));
   }
 
   const fs::path& path_;
@@ -196,6 +197,78 @@ void visit_members(const fs::path& path, const std::string& name, const MemberWa
   while (archive.next()) {
     if (wanted(archive.name())) visit(archive.name(), archive.content());
   }
+}
+
+namespace {
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new()) {
+    if (!context_) throw std::bad_alloc();
+    check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  }
+
+  void add(std::string_view bytes) { check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size())); }
+
+  std::string digits() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+    unsigned size = 0;
+    check(EVP_DigestFinal_ex(context_.get(), bytes.data(), &size));
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
+    return text;
+  }
+
+ private:
+  static void check(int code) {
+    if (code != 1) throw std::runtime_error("OpenSSL has no SHA-256 here");
+  }
+
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
+};
+
+}  // namespace
+
+std::string sha256(std::string_view content) {
+  Sha256 sum;
+  sum.add(content);
+  return sum.digits();
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 sum;
+  std::vector<char> block(std::size_t{1} << 18);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    sum.add({block.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  if (!file.eof() || file.bad()) throw FileError(fmt::format("cannot read {}", quoted_path(path)));
+  return sum.digits();
+}
+
+bool matches(std::string_view name, const std::string& pattern) {
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), FNM_PATHNAME | FNM_NOESCAPE) == 0;
+}
+
+MemberChecksum member_checksum(const std::filesystem::path& path, const std::string& name,
+                               const std::vector<std::string>& patterns, std::uint64_t most) {
+  std::map<std::string, std::string> sums;
+  const auto wanted = [&](std::string_view member) {
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(member, pattern); });
+  };
+  const auto fail = [&](const std::string& reason) {
+    throw FileError(fmt::format("{} {}", quoted_path(path), reason));
+  };
+  visit_members(path, name, wanted, [&](const std::string& member, std::string_view content) {
+    if (sums.size() == most) fail(fmt::format("holds more than the {} files of this data set", most));
+    if (!sums.emplace(member, sha256(content)).second) fail(fmt::format("holds {} twice", in_quotes(member)));
+  });
+  std::string lines;
+  for (const auto& [member, sum] : sums) lines += fmt::format("{}  {}\n", sum, member);
+  return {sha256(lines), sums.size()};
 }
 
 }  // namespace ignd

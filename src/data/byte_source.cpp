@@ -1,7 +1,8 @@
 #include "data/byte_source.hpp"
 
+#include "base/descriptor.hpp"
+#include "base/pinned.hpp"
 #include "base/text.hpp"
-#include "data/file_format.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -24,32 +25,124 @@
 namespace ignd {
 namespace {
 
-// Closes what it holds, except the standard input.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (number_ > STDIN_FILENO) close(number_);
-  }
-  int operator*() const { return number_; }
+using namespace std::string_view_literals;
 
- private:
-  int number_;
+constexpr std::string_view spaces = " \t\r\n";
+
+std::string in_python(std::string_view reader) {
+  return fmt::format("convert it to comma-separated values, in Python with pandas.{}.to_csv('data.csv', index=False)",
+                     reader);
+}
+
+struct Magic {
+  std::string_view bytes;
+  std::string_view what;
+  std::string_view reader;  // the pandas function; if empty, `advice` applies
+  std::string_view advice = "";
 };
 
-// Opened so that a pipe without a writer does not hold us up where nothing could interrupt it: we wait in poll().
+constexpr Magic magics[]{
+    // Longer than the magic number itself: a column may be called PAR1.
+    {"PAR1\x15"sv, "a Parquet file", "read_parquet('FILE')"},
+    {"ARROW1\0\0"sv, "an Arrow (Feather) file", "read_feather('FILE')"},
+    {"SQLite format 3\0"sv, "an SQLite database", "",
+     "export a table with: sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, "an Excel workbook", "", "save the sheet as CSV (UTF-8)"},
+    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file", "read_hdf('FILE')"},
+    {"\x93NUMPY"sv, "a NumPy array", "", "write it as text with numpy.savetxt('data.csv', array, delimiter=',')"},
+    {"\x28\xb5\x2f\xfd"sv, "compressed by zstd", "", "unpack it first: unzstd FILE"},
+    {"\xfd"
+     "7zXZ\0"sv,
+     "compressed by xz", "", "unpack it first: unxz FILE"},
+    {"BZh91AY&SY"sv, "compressed by bzip2", "", "unpack it first: bunzip2 FILE"},
+    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "", "unpack it first: 7z x FILE"},
+    {"%PDF-"sv, "a PDF file", "", "ignd reads tables as comma-separated values"},
+};
+
+constexpr std::string_view zip_magic = "PK\3\4";
+
+std::string_view without_spaces(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
+  return text;
+}
+
+// Tells by the name of the first member, which is near the front.
+std::string describe_zip(std::string_view bytes) {
+  constexpr std::size_t name_at = 30;
+  const std::string_view name = bytes.substr(std::min(name_at, bytes.size()));
+  const auto begins = [&](std::string_view front) { return name.starts_with(front); };
+  if (begins("[Content_Types].xml") || begins("_rels/") || begins("xl/") || begins("docProps/")) {
+    return "an Excel workbook; save the sheet as CSV (UTF-8), or " + in_python("read_excel('FILE')");
+  }
+  if (begins("mimetypeapplication/vnd.oasis")) return "an OpenDocument file; save the sheet as CSV (UTF-8)";
+  return "a zip archive; unpack it first: unzip FILE";
+}
+
+// "{" and a key, or a list of such objects. The line's end must fit too, since a CSV field may begin like this.
+std::string describe_json(std::string_view text) {
+  text = without_spaces(text);
+  if (!text.starts_with('{') && !text.starts_with('[')) return "";
+  std::string_view line = text.substr(0, text.find('\n'));
+  line = line.substr(0, line.find_last_not_of(spaces) + 1);
+  const std::string_view inside = without_spaces(text.substr(1));
+  if (text.starts_with('[')) {
+    const bool holds_more = inside.starts_with('{') || inside.starts_with('[');
+    return holds_more || line == "[" ? "a JSON file; " + in_python("read_json('FILE')") : "";
+  }
+  if (line == "{") return "a JSON file; " + in_python("read_json('FILE')");
+  if (!inside.starts_with('"') || std::string_view("},{[").find(line.back()) == std::string_view::npos) return "";
+  const bool whole = line.ends_with('}');
+  return whole ? "a JSON-lines file; " + in_python("read_json('FILE', lines=True)")
+               : "a JSON file; " + in_python("read_json('FILE')");
+}
+
+bool is_web_page(std::string_view text) {
+  constexpr std::string_view fronts[]{"<!doctype html", "<html"};
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  text = without_spaces(text);
+  return std::ranges::any_of(fronts, [&](std::string_view front) {
+    return text.size() >= front.size() &&
+           std::equal(front.begin(), front.end(), text.begin(), [&](char b, char a) { return same(a, b); });
+  });
+}
+
+// Names a format that we do not read and a remedy, from the first bytes: "a Parquet file; ...". Empty if the file may
+// be text of rows or examples. Of a text, the whole first line is needed.
+std::string describe_other_format(std::string_view beginning) {
+  for (const Magic& magic : magics) {
+    if (!beginning.starts_with(magic.bytes)) continue;
+    return fmt::format("{}; {}", magic.what,
+                       magic.reader.empty() ? std::string(magic.advice) : in_python(magic.reader));
+  }
+  if (beginning.starts_with(zip_magic)) return describe_zip(beginning);
+  if (is_web_page(beginning)) return "a web page; did the download fail?";
+  return describe_json(beginning);
+}
+
+// Whether the bytes so far agree with the magic number of another format; format_bytes of them are enough to tell which
+// one.
+constexpr std::size_t format_bytes = 64;
+
+bool begins_like_other_format(std::string_view beginning) {
+  const auto agrees = [&](std::string_view bytes) {
+    const std::size_t both = std::min(bytes.size(), beginning.size());
+    return bytes.substr(0, both) == beginning.substr(0, both);
+  };
+  return agrees(zip_magic) || std::ranges::any_of(magics, agrees, &Magic::bytes);
+}
+
+// Opened without blocking: a pipe that has no writer yet must not block open(), which nothing could interrupt. We wait
+// in poll() instead.
 class File final : public ByteSource {
  public:
   File(const std::string& path, int interruption)
       : name_(path == "-" ? "the standard input" : quoted_path(path)),
-        bytes_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        bytes_(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                           : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
         stop_(eventfd(0, EFD_CLOEXEC)),
         interruption_(interruption) {
-    if (*bytes_ < 0 || *stop_ < 0) throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
+    if (!bytes_.is_open() || !stop_.is_open())
+      throw FileError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
     struct stat about {};
     if (fstat(*bytes_, &about) == 0) {
       if (S_ISDIR(about.st_mode)) throw FileError(fmt::format("{} is a folder", name_));
@@ -70,14 +163,14 @@ class File final : public ByteSource {
 
   void stop_waiting() override {
     const std::uint64_t one = 1;
-    // Fails only where the count is so large that nobody waits any more.
+    // Fails only if the counter overflows, and then nothing waits any more.
     [[maybe_unused]] const ssize_t written = write(*stop_, &one, sizeof one);
   }
 
   const std::string& name() const override { return name_; }
 
  private:
-  // False if it was told to stop. Readable, at the end, or broken: read() tells which.
+  // False if told to stop. Otherwise there is data, an end or an error: read() tells which.
   bool wait_for_bytes() const {
     std::array<pollfd, 3> any{pollfd{*bytes_, POLLIN, 0}, pollfd{*stop_, POLLIN, 0}, pollfd{interruption_, POLLIN, 0}};
     while (poll(any.data(), any.size(), -1) < 0 && errno == EINTR) {
@@ -87,12 +180,12 @@ class File final : public ByteSource {
 
   std::string name_;
   Descriptor bytes_;
-  Descriptor stop_;   // an event that ends the waiting
-  int interruption_;  // another one, somebody else's; negative: none
+  Descriptor stop_;   // set by stop_waiting()
+  int interruption_;  // owned by the caller; negative: none
   bool may_wait_ = true;
 };
 
-// Bytes that were read to see what they are, and then the rest.
+// Bytes that were read to recognise the format, followed by the rest.
 class PutBack final : public ByteSource {
  public:
   PutBack(std::string_view front, std::unique_ptr<ByteSource> rest) : front_(front), rest_(std::move(rest)) {}
@@ -112,18 +205,13 @@ class PutBack final : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
 };
 
-// One or several gzip members, as gzip and bgzip write them, and zeros behind the last one, as tapes and block devices
-// have them.
-class Gzip final : public ByteSource {
+// One or more gzip members, as gzip and bgzip write them; zeros may pad the last one, as on tapes and block devices.
+class Gzip final : public ByteSource, Pinned {
  public:
   explicit Gzip(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(std::size_t{1} << 18) {
     constexpr int gzip_window = 15 + 16;
-    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start to unpack gzip");
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw FileError("cannot start decompressing gzip");
   }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
-  Gzip(Gzip&&) = delete;
-  Gzip& operator=(Gzip&&) = delete;
   ~Gzip() override { inflateEnd(&stream_); }
 
   std::size_t read(std::span<char> into) override {
@@ -133,7 +221,7 @@ class Gzip final : public ByteSource {
     while (stream_.avail_out == room) {
       if (stream_.avail_in == 0 && !refill()) {
         if (between_members_) return 0;
-        throw FileError(fmt::format("{} is gzip that ends too early; is it a whole file?", name()));
+        throw FileError(fmt::format("{} is truncated gzip; is the file complete?", name()));
       }
       if (between_members_ && *stream_.next_in == 0) {
         skip_padding();
@@ -143,7 +231,7 @@ class Gzip final : public ByteSource {
       between_members_ = status == Z_STREAM_END;
       if (between_members_) inflateReset(&stream_);
       const bool broken = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
-      // What was unpacked before the fault is given first; asked again, zlib finds the fault again.
+      // Deliver what was unpacked before the fault first; the next call runs into it again.
       if (broken && stream_.avail_out == room) {
         throw FileError(fmt::format("{} is broken gzip: {}", name(),
                                     stream_.msg != nullptr ? stream_.msg : "the data cannot be unpacked"));
@@ -156,12 +244,12 @@ class Gzip final : public ByteSource {
   const std::string& name() const override { return packed_->name(); }
 
  private:
-  // To the end of the file.
+  // Accepts only zeros up to the end of the file.
   void skip_padding() {
     do {
       const std::span padding(stream_.next_in, stream_.avail_in);
       if (std::ranges::any_of(padding, [](Bytef byte) { return byte != 0; })) {
-        throw FileError(fmt::format("{} is broken gzip: there are other bytes behind it", name()));
+        throw FileError(fmt::format("{} is broken gzip: other bytes follow it", name()));
       }
       stream_.avail_in = 0;
     } while (refill());
@@ -197,7 +285,7 @@ class TextInMemory final : public ByteSource {
   std::string name_;
 };
 
-// Looks at the first line before it gives any bytes.
+// Examines the first line before it delivers any bytes.
 class Text final : public ByteSource {
  public:
   explicit Text(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
@@ -222,8 +310,8 @@ class Text final : public ByteSource {
   const std::string& name() const override { return bytes_->name(); }
 
  private:
-  // Up to the first newline, or as far as a file of another format might have to be told by. What is found does not
-  // depend on how the bytes arrive.
+  // Reads up to the first newline, or until a binary format can be told. The result does not depend on how the bytes
+  // arrive in chunks.
   void look(std::size_t chunk) {
     constexpr std::size_t enough = std::size_t{1} << 16;
     constexpr std::string_view mark = "\xef\xbb\xbf";
@@ -259,7 +347,7 @@ class Text final : public ByteSource {
   std::string front_;
   std::size_t given_ = 0;
   bool looked_ = false;
-  bool carriage_returns_ = false;  // end the lines
+  bool carriage_returns_ = false;  // they end the lines
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "data/checksum.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ std::vector<DataSet> make_data_sets() {
   };
 }
 
-// The value of a variable of the environment, unless it is empty.
+// The value of an environment variable, unless it is empty.
 std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return {};
@@ -114,7 +114,7 @@ std::optional<std::string> variable(const char* name) {
 }
 
 std::optional<fs::path> known_cache_folder() {
-  // A path that is not absolute is to be ignored, says the XDG specification.
+  // The XDG specification says to ignore relative paths.
   if (const auto cache = variable("XDG_CACHE_HOME"); cache && fs::path(*cache).is_absolute()) {
     return fs::path(*cache) / "ignd";
   }
@@ -122,10 +122,10 @@ std::optional<fs::path> known_cache_folder() {
   return {};
 }
 
-// Files below are read in full whenever they are used: that takes milliseconds.
+// Smaller files are verified on every use, which takes milliseconds.
 constexpr std::uintmax_t small_file = std::uintmax_t{8} << 20;
 
-// What a large file was when it was checked. Whoever writes to it, or puts another in its place, changes the time.
+// Identifies the version of a large file that was verified. Writing to the file or replacing it changes the time.
 std::optional<std::string> stamp_of(const DataSet& set, const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
@@ -152,7 +152,7 @@ class Stamp {
     }
   }
 
-  // Once the file was checked, unless it has changed meanwhile.
+  // Call after verification; does nothing if the file has changed meanwhile.
   void remember() const {
     if (file_.empty() || stamp_of(set_, path_) != now_) return;
     std::error_code fault;
@@ -160,7 +160,7 @@ class Stamp {
     try {
       write_file_atomically(file_, *now_);
     } catch (const FileError&) {
-      // Nothing is lost but time: the file is checked again when it is next used.
+      // Costs only time: the file is verified again on the next use.
     }
   }
 

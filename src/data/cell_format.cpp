@@ -2,6 +2,7 @@
 
 #include "base/number.hpp"
 #include "base/spec.hpp"
+#include "base/text.hpp"
 #include "data/csv.hpp"
 #include "ignd/error.hpp"
 
@@ -33,7 +34,7 @@ constexpr std::array currencies{
 
 constexpr std::array order_names{"year-first"sv, "day-first"sv, "month-first"sv};
 
-// Blanks inside a cell, of which some programs write special ones: no-break, narrow and thin.
+// Blanks inside a cell. Some programs write no-break, narrow or thin spaces.
 constexpr std::array blanks{" "sv, "\xc2\xa0"sv, "\xe2\x80\xaf"sv, "\xe2\x80\x89"sv};
 constexpr std::string_view minus_sign = "\xe2\x88\x92";
 
@@ -59,7 +60,7 @@ void skip_blanks_behind(std::string_view& text) {
   }
 }
 
-// A number and what stands around it.
+// A number, its sign and its unit.
 struct Amount {
   std::string_view digits;
   bool negative = false;
@@ -79,7 +80,7 @@ bool take_currency(std::string_view& text, Currency& currency, bool (*take)(std:
 
 std::optional<Amount> amount_in(std::string_view text) {
   Amount amount;
-  text = trimmed(text);
+  text = trim(text);
   skip_blanks(text);
   skip_blanks_behind(text);
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') {  // how accountants write negative numbers
@@ -110,7 +111,7 @@ std::optional<Amount> amount_in(std::string_view text) {
   return amount;
 }
 
-// A separator of thousands at the front of a text; empty if there is none.
+// The thousands separator at the front of a text; empty if there is none.
 std::string_view separator_at(std::string_view text, bool comma) {
   for (const std::string_view separator : {comma ? "."sv : ","sv, "'"sv, "\xe2\x80\x99"sv}) {
     if (text.starts_with(separator)) return separator;
@@ -121,7 +122,7 @@ std::string_view separator_at(std::string_view text, bool comma) {
   return {};
 }
 
-// Digits with a decimal mark and separators of thousands: groups of three, all behind the same separator.
+// Digits with a decimal mark and thousands separators: groups of three, all with the same separator.
 std::optional<double> read_digits(std::string_view text, bool comma, bool& grouped) {
   constexpr std::size_t longest = 64;
   constexpr std::size_t group = 3;
@@ -165,7 +166,7 @@ std::optional<double> read_digits(std::string_view text, bool comma, bool& group
   return value;
 }
 
-// One or more digits, at most `most` of them; -1 if there are none, or more.
+// Takes one to `most` digits; -1 if there are none, or more.
 int take_count(std::string_view& text, std::size_t most) {
   std::size_t digits = 0;
   int value = 0;
@@ -199,7 +200,7 @@ std::optional<double> take_zone(std::string_view& text) {
   return sign * (3600.0 * hours + 60.0 * minutes);
 }
 
-// "12:30", "12:30:15.25" or "1:30 PM", perhaps with a zone. False if it is something else.
+// "12:30", "12:30:15.25" or "1:30 PM", perhaps with a time zone. False if it is something else.
 bool read_time(std::string_view text, ReadDate& date) {
   int hours = take_count(text, 2);
   if (hours < 0 || !take_front(text, ":") || text.size() < 2) return false;
@@ -238,7 +239,7 @@ bool read_time(std::string_view text, ReadDate& date) {
 }
 
 std::optional<ReadDate> read_date(std::string_view text, Order order) {
-  text = trimmed(text);
+  text = trim(text);
   const bool year_comes_first = order == Order::year_first;
   const auto take_number = [&](bool year) {
     const std::size_t before = text.size();
@@ -309,7 +310,7 @@ std::string CellFormat::describe() const {
   }
   if (percent) marks.emplace_back("%");
   if (comma) marks.emplace_back("decimal comma");
-  if (grouped) marks.emplace_back("separators of thousands");
+  if (grouped) marks.emplace_back("thousands separators");
   return marks.empty() ? "number" : "number with " + join(marks, ", ");
 }
 
@@ -444,9 +445,9 @@ std::optional<bool> FormatGuess::shown_comma() const {
   return (alive_ & comma) != 0;
 }
 
-// Two readings of the decimal mark are left only where exactly three digits follow every mark: "1,200". A number with
-// decimals would sometimes have fewer of them; so they are thousands, unless the rest of the file says otherwise.
-// Money has no three decimals, whatever the rest shows.
+// Both decimal marks remain possible only if exactly three digits follow every mark: "1,200". Decimals would sometimes
+// have fewer digits, so these are thousands, unless the rest of the file says otherwise. Money never has three
+// decimals.
 std::optional<CellFormat> FormatGuess::decide(std::optional<bool> asked, std::optional<bool> elsewhere) const {
   if (cells_ == 0 || alive_ == 0 || both_orders()) return std::nullopt;
   CellFormat format;

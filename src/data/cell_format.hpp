@@ -7,64 +7,65 @@
 
 namespace ignd {
 
-// How the cells of a column that are not plain numbers are numbers all the same.
+// How to read cells as numbers that are not plain numbers: dates, amounts of money, percentages, grouped digits.
 //
-// A date is the seconds since 1970-01-01 00:00 UTC; one without a zone counts as UTC. A percentage is the number before
-// the sign: 12 % is 12.
+// A date is read as the seconds since 1970-01-01 00:00 UTC; without a time zone it counts as UTC. A percentage is the
+// number before the sign: 12 % is 12.
 struct CellFormat {
   enum class Kind { plain, number, date };
   enum class Currency { none, dollar, euro, pound, yen };
   enum class Order { year_first, day_first, month_first };
 
   Kind kind = Kind::plain;
-  bool comma = false;    // it is the decimal mark, not the point
-  bool grouped = false;  // some cells have separators of thousands; to be said, cells without fit as well
-  bool percent = false;  // all cells have the sign, or none has
+  bool comma = false;    // the decimal mark is a comma, not a point
+  bool grouped = false;  // some cells have thousands separators; for messages only
+  bool percent = false;  // all cells have the sign; otherwise none has
   Currency currency = Currency::none;
   Order order = Order::year_first;
-  bool zone = false;  // all cells with a time of day say their zone, or none does
+  bool zone = false;  // all cells with a time of day have a time zone; otherwise none has
 
   bool is_date() const { return kind == Kind::date; }
 
-  // The value of a cell; none where it does not fit. Of a plain number any that is_number() takes.
+  // The value of a cell; none if the cell does not fit. Plain numbers are what is_number() accepts.
   std::optional<double> read(std::string_view field) const;
 
-  // "date, day first" or "number with currency $, decimal comma"; "number" where it is plain.
+  // "date, day first" or "number with currency $, decimal comma"; "number" if it is plain.
   std::string describe() const;
 
-  // As a model file has it: "date:order=day-first". parse() throws InvalidArgument.
+  // As written in model files: "date:order=day-first". parse() throws InvalidArgument.
   std::string spec() const;
   static CellFormat parse(const std::string& spec);
 
-  // Whether numbers of this format mean the same as those of the other: no dates among amounts of money.
+  // Whether both formats measure the same thing: dates and amounts of money do not mix.
   bool means_the_same(const CellFormat& other) const;
 };
 
-// What there is to know of a date.
+// The calendar parts of a date.
 struct DateParts {
   double year = 0;
-  double month = 0;          // from 0, as the next two
+  double month = 0;          // from 0, like the next two
   double weekday = 0;        // from Monday
-  double day_of_year = 0;    // a leap day has the number of the day before it
+  double day_of_year = 0;    // a leap day shares the number of the day before it
   double second_of_day = 0;  // with fractions
 };
 DateParts date_parts(double seconds);
 std::string date_text(double seconds);  // "2024-03-01", or "2024-03-01 12:30:00" where it is not midnight
 
-// Finds out which format the cells of a column have, if they all have the same.
+// Finds the format that all cells of a column share, if there is one.
 class FormatGuess {
  public:
-  // A cell that is not missing.
+  // Takes a cell that is not missing into account.
   void add(std::string_view field);
   void merge(const FormatGuess& other);
 
   // Whether some format fits all cells so far.
   bool is_alive() const { return alive_ != 0; }
-  // Whether the decimal mark is certain, and shown.
+  // True: comma. Empty if the cells leave the decimal mark open.
   std::optional<bool> shown_comma() const;
 
-  // The format that fits all cells. None if there is none, or if two fit and mean different numbers: then why() says
-  // so. Between two decimal marks the user decides, and then what the rest of the file shows; true is a comma.
+  // The format that fits all cells. None if there is no such format, or if two fit that read different numbers; why()
+  // then explains. The user's choice of the decimal mark comes first, then what the rest of the file shows; true is a
+  // comma.
   std::optional<CellFormat> decide(std::optional<bool> asked, std::optional<bool> elsewhere) const;
   std::string why() const;
 
@@ -77,12 +78,12 @@ class FormatGuess {
 
   unsigned alive_ = all;
   std::uint64_t cells_ = 0;
-  std::optional<bool> percent_;  // of cells so far; not given: none has shown it yet
+  std::optional<bool> percent_;  // not given: no cell has shown it yet
   std::optional<bool> zone_;
   CellFormat::Currency currency_ = CellFormat::Currency::none;
-  bool point_seen_ = false;  // as decimal mark or between thousands, as the next
+  bool point_seen_ = false;  // as decimal mark or thousands separator, like the next
   bool comma_seen_ = false;
-  bool grouped_seen_[2] = {false, false};  // where the point, where the comma is the decimal mark
+  bool grouped_seen_[2] = {false, false};  // if the point is the decimal mark, if the comma is
 };
 
 }  // namespace ignd

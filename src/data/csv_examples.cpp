@@ -1,10 +1,10 @@
 #include "data/csv_examples.hpp"
 
 #include "base/text.hpp"
-#include "data/column_plan.hpp"
-#include "data/csv_head.hpp"
+#include "data/csv.hpp"
+#include "data/csv_parser.hpp"
 #include "data/table.hpp"
-#include "data/text_window.hpp"
+#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -19,17 +19,17 @@
 namespace ignd {
 namespace {
 
-constexpr std::size_t most_targets = 16;  // two are classes; more only show in a message
+constexpr std::size_t most_targets = 16;  // two are classes; more are for messages only
 
 std::uint32_t text_index(std::uint64_t column, std::string_view text) {
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), column));
 }
 
-// A number that no float can hold says no more than one that is not there.
+// A number beyond the range of float counts as missing.
 void append_feature(std::uint64_t column, std::string_view field, ExampleBlock& block) {
   double value = 0;
   if (!is_number(field, value)) {
-    block.index.push_back(text_index(column, is_missing(field) ? "" : trimmed(field)));
+    block.index.push_back(text_index(column, is_missing(field) ? "" : trim(field)));
     block.value.push_back(1);
     return;
   }
@@ -54,14 +54,15 @@ void append(std::uint32_t index, double value, ExampleBlock& block) {
   block.value.push_back(static_cast<float>(value));
 }
 
-// Elapsed time is in years since 2000, and has the index of the column.
+// Elapsed time is in years since 2000 and has the column's own index.
 void append_date(std::uint64_t column, double seconds, ExampleBlock& block) {
   constexpr double seconds_of_a_year = 31'556'952;
   constexpr double start = 946'684'800;
   const DateParts parts = date_parts(seconds);
   append(static_cast<std::uint32_t>(column), (seconds - start) / seconds_of_a_year, block);
   append(text_index(column, "\x01year"), parts.year - 2000, block);
-  // Of the first of each cycle the cosine is zero, too: no feature, as for a time of day that nobody gave.
+  // The cosine is shifted to be zero at the start of a cycle: midnight gives no feature, just like a missing time of
+  // day.
   const auto append_cycle = [&](std::string_view sine, std::string_view cosine, double share) {
     append(text_index(column, sine), std::sin(2 * std::numbers::pi * share), block);
     append(text_index(column, cosine), std::cos(2 * std::numbers::pi * share) - 1, block);
@@ -77,7 +78,7 @@ void append_date(std::uint64_t column, double seconds, ExampleBlock& block) {
   append_cycle("\x01time sine", "\x01time cosine", parts.second_of_day / 86'400);
 }
 
-// A cell that does not fit the format is what it would be without.
+// A cell that does not fit the format is read as if there were none.
 void append_formatted(std::uint64_t column, const CellFormat& format, std::string_view field, ExampleBlock& block) {
   const auto value = format.read(field);
   if (!value) {
@@ -130,8 +131,8 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
   if (text_target_ || !columns.text_target) look_at_targets(text.text(), columns.text_target.has_value());
 }
 
-// The first label says what the target is. The first two texts are noted here: later on, whichever thread comes first
-// notes its own.
+// The first label decides whether the target is text. The first two texts are recorded here, before threads race for
+// it.
 void CsvExampleParser::look_at_targets(std::string_view rows, bool known) {
   CsvRow row(delimiter_);
   const char* at = rows.data();
@@ -149,7 +150,7 @@ void CsvExampleParser::look_at_targets(std::string_view rows, bool known) {
 void CsvExampleParser::note_label(std::string_view field) const {
   const std::lock_guard lock(mutex_);
   if (labels_.size() >= most_targets) return;
-  const std::string_view text = trimmed(field);
+  const std::string_view text = trim(field);
   labels_.try_emplace(static_cast<double>(text_code(text)), text);
 }
 
@@ -162,13 +163,13 @@ std::string CsvExampleParser::read_target(std::string_view field, double& target
     return fmt::format("the target {} is {}, which is not a finite number", in_quotes(names_[*target_]),
                        in_quotes(field));
   }
-  target = static_cast<double>(text_code(trimmed(field)));
+  target = static_cast<double>(text_code(trim(field)));
   note_label(field);
   return "";
 }
 
 std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const {
-  if (number < first_line_ || trimmed(line).empty()) return "";
+  if (number < first_line_ || trim(line).empty()) return "";
   CsvRow row(delimiter_);
   row.split(line.data(), line.data() + line.size(), true);
   if (row.in_quotes()) return "opens quotes that it does not close; in a stream every row is one line";
@@ -192,7 +193,7 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
       append_formatted(hashes_[c], formats_[c], row[c], block);
     }
   }
-  for (const std::size_t c : keep_) block.kept.emplace_back(trimmed(row[c]));
+  for (const std::size_t c : keep_) block.kept.emplace_back(trim(row[c]));
   block.finish(target, weight, number);
   return "";
 }

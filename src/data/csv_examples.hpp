@@ -13,39 +13,38 @@
 
 namespace ignd {
 
-// What the columns of a table are for.
+// The roles of the columns.
 struct CsvColumns {
-  std::optional<std::string> target = {};  // none: the examples have no label, as those that are to be predicted
+  std::optional<std::string> target = {};  // none: the examples have no label, as in prediction
   std::optional<std::string> weight = {};
   std::optional<std::vector<std::string>> features = {};  // not given: all the others
-  // What the target is: texts, or numbers. By looking at the beginning if not given.
+  // Whether the target is text. If not given, the first rows decide.
   std::optional<bool> text_target = {};
-  // How cells that are not plain numbers are written, as a model knows it. By looking at the beginning if not given.
+  // The formats of cells that are not plain numbers, as a model has learned them. If not given, the first rows decide.
   std::optional<std::map<std::string, CellFormat>> formats = {};
   std::optional<bool> decimal_comma = {};
-  std::vector<std::string> keep = {};  // columns whose fields are kept as they stand
+  std::vector<std::string> keep = {};  // columns whose fields are passed through unchanged
 };
 
-// Rows of comma-separated values as examples. A number is a feature of the column's name; a text is a feature of the
-// column's name and the text, with value 1, and so is a value that is missing. One line is one row: quoted fields may
-// not hold line ends here.
+// Reads rows of comma-separated values as examples. A number is a feature named after its column; a text is a feature
+// named after column and text, with value 1, and so is a missing value. Every row is one line: quoted fields must not
+// contain line ends.
 class CsvExampleParser final : public ExampleParser {
  public:
-  // The beginning of the file holds the names of the columns and shows what the target is: numbers, or texts. The name
-  // is that of the file, for messages. Throws FileError as read_csv_head does, and InvalidArgument if there is no such
-  // column.
+  // `beginning` holds the header and enough rows to tell whether the target is numbers or texts; `name` is the file's,
+  // for messages. Throws FileError as read_csv_head does, and InvalidArgument for an unknown column.
   CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect = {},
                    const std::string& name = "the text");
 
   std::string parse_line(std::string_view line, std::uint64_t number, ExampleBlock& block) const override;
 
   bool has_text_target() const { return text_target_; }
-  std::vector<std::string> features() const;  // the names of their columns
+  std::vector<std::string> features() const;  // their column names
   const std::string& header_note() const { return header_note_; }
-  // Of the columns whose cells are not plain numbers or texts, the target among them.
+  // The formats of columns that are neither plain numbers nor texts, including the target.
   std::map<std::string, CellFormat> formats() const;
 
-  // The text of a target that is one, as far as it was read; otherwise the number.
+  // The text of a text target, if it has been read already; otherwise the number.
   std::string target_name(double target) const;
 
  private:
@@ -57,7 +56,7 @@ class CsvExampleParser final : public ExampleParser {
   std::uint64_t first_line_ = 1;  // below the header
   std::string header_note_;
   std::vector<std::string> names_;
-  std::vector<std::uint64_t> hashes_;  // of the names
+  std::vector<std::uint64_t> hashes_;  // of the column names
   std::vector<CellFormat> formats_;
   std::vector<bool> is_feature_;
   std::optional<std::size_t> target_, weight_;

@@ -2,9 +2,9 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
+#include "data/class_files.hpp"
 #include "data/example_reader.hpp"
-#include "data/sample_kind.hpp"
-#include "data/text_window.hpp"
+#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Table DataFile::read(TableOptions options) const {
   refuse_tables_in(path);
   if (format == "svmlight") {
     if (!decimal.empty()) throw InvalidArgument("--decimal is for comma-separated values");
-    if (!options.keep.empty()) throw InvalidArgument("--keep cannot be given for svmlight: it has no ids to pass on");
+    if (!options.keep.empty()) throw InvalidArgument("--keep cannot be used with svmlight, which has no such columns");
     return Table::read_svmlight(path, options);
   }
   const bool is_csv = !format.empty() || options.dialect.delimiter || options.dialect.header || options.decimal_comma;

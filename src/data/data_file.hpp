@@ -8,24 +8,24 @@
 
 namespace ignd {
 
-// A table in a file, and what the user says of it; what is empty is guessed.
+// A table in a file, and what the user says about it. What is empty is guessed.
 struct DataFile {
   std::string path;  // "-" is the standard input
   std::string format;
   std::string delimiter;
   std::string header;
-  std::vector<std::string> columns = {};  // that must be there
+  std::vector<std::string> columns = {};  // that must exist
   std::string decimal = {};               // "point" or "comma"
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument
-  // The dialect and the threads are filled in.
+  // Sets the options' dialect and threads itself.
   Table read(TableOptions options = {}) const;
-  // To be called where no target is named. Throws InvalidArgument, or FileError where the file is no table.
+  // Call this if no target is given. Throws InvalidArgument, or FileError if the file is not a table.
   [[noreturn]] void refuse_without_target() const;
 };
 
-// Models are binary: as data they would be refused for a reason that helps nobody. Throws FileError.
+// Throws FileError if the file is a model: reading it as data would fail with a confusing message.
 void refuse_model(const std::string& path);
 
 }  // namespace ignd

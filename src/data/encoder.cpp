@@ -19,11 +19,11 @@ namespace {
 using Form = ColumnCode::Form;
 using DropReason = ColumnCode::DropReason;
 
-// What the training rows say about one column of numbers. The range comes first, then the spread. A few values far out
-// would stretch it until all others look the same: as long as cutting them off changes much, it is measured again.
+// Fits a column of numbers: first the range, then the spread. A few outliers would stretch the spread until all other
+// values look the same, so it is measured again as long as clipping them changes it much.
 //
-// Where almost all rows share one value, that would cut off everything else, again and again, until nothing is left.
-// Then the spread is that of the other values, about the common one.
+// If almost all rows share one value, repeated clipping would remove all others. Then the spread is that of the other
+// values around the common one.
 class NumberFit {
  public:
   explicit NumberFit(NumberScaling scaling = NumberScaling::robust) : scaling_(scaling) {}
@@ -36,13 +36,13 @@ class NumberFit {
     indicator_ = indicator_ && (x == 0 || x == 1);
     low_ = std::min(low_, x);
     high_ = std::max(high_, x);
-    // The vote of Boyer and Moore: a value that more than half of the rows have is the one that is left.
+    // Boyer-Moore majority vote: finds the value that more than half of the rows have, if there is one.
     if (votes_ == 0) common_ = x;
     votes_ += x == common_ ? 1 : -1;
   }
 
   void begin_spread() {
-    // By a power of two, which changes no bit of the result, so that squares neither overflow nor vanish.
+    // Scale by a power of two, which is exact, so that squares neither overflow nor underflow.
     constexpr int largest_shift = 1000;
     const double largest = std::max(std::abs(low_), std::abs(high_));
     open_ = varies();
@@ -51,7 +51,7 @@ class NumberFit {
 
   bool is_open() const { return open_; }
 
-  // Value by value: the sums of squares of large numbers would leave nothing of a small spread.
+  // Welford's update: with sums of squares, large values would cancel a small spread.
   void add(double x) {
     if (!open_ || !std::isfinite(x)) return;
     if (x == common_) {
@@ -69,7 +69,7 @@ class NumberFit {
     squares_ += from_old * (scaled - mean_);
   }
 
-  // Closes the column, or cuts off what is too far out and begins again.
+  // Finishes the column, or clips the outliers and starts another pass.
   void end_spread() {
     if (!open_) return;
     constexpr double about_the_same = 0.9;
@@ -87,7 +87,7 @@ class NumberFit {
       begin_pass();
       return;
     }
-    if (measured == 0) {  // what is left is too small for its squares: no nearer than before
+    if (measured == 0) {  // the squares underflow: keep the last deviation
       if (std::isinf(deviation_)) deviation_ = (high_ / unit_ - low_ / unit_) / 2;
       open_ = false;
       return;
@@ -108,7 +108,7 @@ class NumberFit {
       code.form = Form::scaled;
       code.mean = middle_ * unit_;
       code.mostly_mean = dominated_;
-      // A usual one of the rare values lies half of the way to where numbers are cut off.
+      // A typical rare value then lies halfway to the clipping point.
       const double deviation = dominated_ ? deviation_ / (Encoder::farthest / 2) : deviation_;
       code.deviation = std::max(deviation * unit_, std::numeric_limits<double>::denorm_min());
       if (scaling_ == NumberScaling::standard) {
@@ -128,8 +128,8 @@ class NumberFit {
  private:
   bool varies() const { return low_ < high_; }
 
-  // With fewer other values than this share, each cut at 6 deviations makes the next deviation smaller than 0.9 of the
-  // last, 6 * sqrt(share), whatever the values are.
+  // With a smaller share of other values, each clip at 6 deviations shrinks the deviation to less than 0.9 of the last,
+  // 6 * sqrt(share), whatever the values are.
   bool is_dominated() const {
     constexpr double rare = 0.0225;
     return static_cast<double>(count_ - common_count_) < rare * static_cast<double>(count_);
@@ -154,13 +154,13 @@ class NumberFit {
   double high_cut_ = std::numeric_limits<double>::infinity();
   double middle_ = 0;
   double deviation_ = std::numeric_limits<double>::infinity();
-  std::uint64_t count_ = 0;  // of the pass under way, as the next three
+  std::uint64_t count_ = 0;  // of the current pass, like the next three
   std::uint64_t common_count_ = 0;
   double mean_ = 0;
   double squares_ = 0;
 };
 
-// What the training rows say about one column of dates, besides the seconds that have passed.
+// Fits the calendar parts of a column of dates; NumberFit fits the elapsed seconds.
 class DateFit {
  public:
   void find_range(double x) {
@@ -187,7 +187,7 @@ class DateFit {
   }
   void end_spread() { year_.end_spread(); }
 
-  // Completes the code of a column of numbers.
+  // Turns the code of a column of numbers into that of dates.
   ColumnCode code(ColumnCode code, const CellFormat& format) const {
     code.format = format;
     code.calendar = calendar_;
@@ -206,7 +206,7 @@ class DateFit {
   NumberFit year_;
 };
 
-// What the training rows say about one column of texts.
+// Fits a column of texts.
 class TextFit {
  public:
   void add(double x) {
@@ -245,7 +245,7 @@ class TextFit {
   }
 
   std::uint64_t missing_ = 0;
-  std::uint64_t rows_ = 0;  // that were looked at
+  std::uint64_t rows_ = 0;  // that were counted
   std::unordered_set<std::uint64_t> seen_;
 };
 
@@ -291,7 +291,7 @@ float* encode_date(const ColumnCode& code, double x, float* feature) {
         .name = {}, .mean = calendar.year_mean, .deviation = calendar.year_deviation, .farthest = code.farthest};
     *feature++ = scaled(year, parts.year);
   }
-  // December is as near to January as to November.
+  // Sine and cosine, because December is as close to January as to November.
   const auto set_cycle = [&](bool differs, double part, double length) {
     if (!differs) return;
     const double angle = 2 * std::numbers::pi * part / length;
@@ -314,11 +314,11 @@ CellFormat format_in(const std::string& spec) {
     return CellFormat::parse(spec);
   } catch (const InvalidArgument& fault) {
     throw FileError(
-        fmt::format("the model has a column of a format that this program does not know: {}", fault.what()));
+        fmt::format("the model has a column in a format that this version does not know: {}", fault.what()));
   }
 }
 
-// A file may be well-formed and yet not what save() writes.
+// A well-formed file may still hold what save() would never write.
 void check(const ColumnCode& code) {
   const bool of_numbers = code.form == Form::scaled || code.form == Form::date;
   const bool forms_fit = code.form == Form::dropped || (code.kind == ColumnKind::number) == of_numbers;
@@ -374,7 +374,7 @@ Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, s
   }
   std::vector<TextFit> texts(columns.size());
   const auto numeric = [&](std::size_t c) { return table.columns()[columns[c]].kind == ColumnKind::number; };
-  // All columns in a pass over the rows, which may be on disk.
+  // All columns in one pass, since the rows may be on disk.
   for (const std::uint32_t row : rows) {
     const std::span<const double> values = table[row];
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -434,9 +434,9 @@ std::vector<ColumnPlace> Encoder::match(const Table& table) const {
     if (!there) {
       faults.push_back(fmt::format("the column {} is missing", in_quotes(code.name)));
     } else if (code.kind == ColumnKind::number && found->kind == ColumnKind::text) {
-      faults.push_back(fmt::format("the column {} holds texts, and held numbers in training", in_quotes(code.name)));
+      faults.push_back(fmt::format("the column {} holds texts, but held numbers in training", in_quotes(code.name)));
     } else if (code.kind == ColumnKind::number && !code.format.means_the_same(found->format)) {
-      faults.push_back(fmt::format("the column {} holds {}, and held {} in training", in_quotes(code.name),
+      faults.push_back(fmt::format("the column {} holds {}, but held {} in training", in_quotes(code.name),
                                    found->format.describe(), code.format.describe()));
     }
   }
@@ -519,7 +519,7 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     }
     code.kind = kind == "number" ? ColumnKind::number : ColumnKind::text;
     code.form = form_of(checkpoint.text(prefix + "form"));
-    // Models of earlier versions do not have it.
+    // Models of earlier versions lack it.
     if (checkpoint.has(prefix + "dropped")) code.reason = reason_of(checkpoint.text(prefix + "dropped"));
     code.mostly_mean = checkpoint.has(prefix + "mostly-mean");
     if (checkpoint.has(prefix + "format")) code.format = format_in(checkpoint.text(prefix + "format"));

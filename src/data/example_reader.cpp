@@ -1,9 +1,9 @@
 #include "data/example_reader.hpp"
 
+#include "base/pinned.hpp"
 #include "base/text.hpp"
-#include "data/svmlight.hpp"
+#include "data/example_parser.hpp"
 #include "data/table.hpp"
-#include "data/vw_text.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace ignd {
 namespace {
 
-// A block on its way from the file to the caller, with the memory that it needs.
+// A block on its way from the file to the caller, with its buffers.
 struct ParsedBlock {
   LineBlock lines;
   ExampleBlock examples;
   std::uint64_t skipped = 0;
   bool is_last = false;
-  std::exception_ptr error;  // comes behind the examples
+  std::exception_ptr error;  // thrown after the examples
 };
 
 bool parses(const ExampleParser& parser, std::string_view line) {
@@ -56,11 +56,11 @@ std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) 
     const std::size_t newline = std::min(first_bytes.find('\n'), first_bytes.size());
     std::string_view line = first_bytes.substr(0, newline);
     if (newline == first_bytes.size()) {
-      // The last word may be cut off anywhere.
+      // The last word may be incomplete.
       line = line.substr(0, std::min(line.find_last_of(" \t"), line.size()));
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
-    // Asked first: a bar may stand in the comment of a line that cannot be anything else.
+    // First, because a comment may contain a bar.
     if (parses(SvmlightParser(), line)) return ExampleFormat::svmlight;
     if (parses(VwTextParser(), line)) return ExampleFormat::vw;
     first_bytes.remove_prefix(std::min(newline + 1, first_bytes.size()));
@@ -68,7 +68,7 @@ std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) 
   return {};
 }
 
-// Makes blocks in two steps. The first must be taken by one thread at a time, the second by any number of them.
+// Makes blocks in two steps: only one thread at a time may cut(), any number may parse().
 class ExampleReader::Blocks {
  public:
   Blocks(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> asked_format,
@@ -129,13 +129,13 @@ class ExampleReader::Blocks {
   void stop_waiting() { lines_.source().stop_waiting(); }
 
  private:
-  // The first lines, which are given out again later. Empty if there are none.
+  // The first lines, which are delivered again later. Empty if there are none.
   std::string_view beginning() {
     if (!looked_at_ && !lines_.next(looked_at_.emplace())) looked_at_.reset();
     return looked_at_ ? looked_at_->text() : std::string_view();
   }
 
-  // Of a table there must be more than its header to see what it is, however slowly it comes.
+  // Waits for a row below the header, without which the columns cannot be told.
   std::string_view beginning_with_row() {
     std::string_view text = beginning();
     LineBlock more;
@@ -179,30 +179,26 @@ class ExampleReader::Blocks {
 
   LineBlocks lines_;
   BadRows bad_rows_;
-  std::optional<LineBlock> looked_at_;  // the first block, if the format was guessed from it
+  std::optional<LineBlock> looked_at_;  // the first block, if it was needed to guess
   ExampleFormat format_;
   const CsvExampleParser* csv_ = nullptr;  // the parser, if it is one
   std::unique_ptr<const ExampleParser> parser_;
   ParsedBlock own_;
 };
 
-// Threads that make blocks ahead of the caller, in a ring of places: block n is in place n modulo their number.
-class ExampleReader::ReadAhead {
+// Threads that make blocks ahead of the caller, in a ring buffer: block n is in place n modulo its size.
+class ExampleReader::ReadAhead : Pinned {
  public:
   ReadAhead(Blocks& blocks, unsigned threads) : blocks_(blocks), places_(threads + 2) {
     for (unsigned i = 0; i < threads; ++i) {
       try {
         threads_.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {  // the system has no more of them; those that started do the work
+      } catch (const std::system_error&) {  // out of threads; the started ones do the work
         if (threads_.empty()) throw FileError("cannot start a thread to read with; use one thread");
         return;
       }
     }
   }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
-  ReadAhead(ReadAhead&&) = delete;
-  ReadAhead& operator=(ReadAhead&&) = delete;
   ~ReadAhead() {
     {
       const std::lock_guard lock(mutex_);
@@ -213,7 +209,7 @@ class ExampleReader::ReadAhead {
     for (auto& thread : threads_) thread.join();
   }
 
-  // The next block in the order of the file. Stays in its place until it is given back.
+  // The next block in the order of the file. It stays valid until give_back().
   ParsedBlock& front() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return place(given_).ready; });
@@ -248,7 +244,7 @@ class ExampleReader::ReadAhead {
     }
   }
 
-  // Null if there is nothing more to do.
+  // Null if nothing is left to do.
   Place* cut_next() {
     const std::lock_guard only_one(cutting_);
     if (all_cut_) return nullptr;
@@ -266,11 +262,11 @@ class ExampleReader::ReadAhead {
   Blocks& blocks_;
   std::vector<Place> places_;
   std::mutex cutting_;     // guards cut_ and all_cut_
-  std::uint64_t cut_ = 0;  // blocks whose lines were taken
+  std::uint64_t cut_ = 0;  // number of blocks cut
   bool all_cut_ = false;
-  std::mutex mutex_;  // guards what follows, and what is ready
+  std::mutex mutex_;  // guards the members below and Place::ready
   std::condition_variable changed_;
-  std::uint64_t given_ = 0;  // blocks that the caller has had
+  std::uint64_t given_ = 0;  // number of blocks given back
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };
@@ -306,7 +302,7 @@ bool ExampleReader::next(ExampleBlock& block) {
     std::swap(block, made.examples);
     skipped_ += made.skipped;
     ended_ = made.is_last;
-    error_ = std::move(made.error);  // no other thread keeps a part in it
+    error_ = std::move(made.error);  // moved, so that no other thread shares it
     if (ahead_) ahead_->give_back();
   }
   if (block.size() > 0) return true;

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "data/byte_source.hpp"
 #include "data/csv_examples.hpp"
 #include "data/example_parser.hpp"
-#include "data/line_blocks.hpp"
+#include "data/text_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,49 +20,45 @@ namespace ignd {
 
 enum class ExampleFormat { svmlight, vw, csv };
 
-// Of a format that needs no header: not csv.
+// For formats without a header, that is not csv.
 std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
 
-// From the front of a file, which may end anywhere. None if it looks like no format that we read.
+// From the first bytes of a file, cut off anywhere. None if it does not look like svmlight or vw.
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 
 struct ExampleReaderOptions {
-  unsigned threads = 1;  // with the caller's: 1 reads a block when it is asked for, the others read ahead
+  unsigned threads = 1;  // including the caller's: with 1, blocks are read on demand; the others read ahead
   BadRows bad_rows = BadRows::stop;
   std::size_t block_size = LineBlocks::default_size;  // in bytes of text
-  std::optional<CsvColumns> columns = {};             // of a file of comma-separated values; without, it is none
+  std::optional<CsvColumns> columns = {};             // of a CSV file; if not given, the file is not CSV
   CsvDialect dialect = {};
-  int interruption = -1;  // a descriptor: once it can be read from, a stream that gives nothing ends
+  int interruption = -1;  // a descriptor: once it is readable, waiting for input ends the stream
 };
 
-// The examples of a file, block by block. They are the same, and an error comes behind the same example, with any
-// number of threads.
-class ExampleReader {
+// Reads the examples of a file block by block. Neither the examples nor the place of an error depend on the number of
+// threads.
+class ExampleReader : Pinned {
  public:
-  // "-" is the standard input. Without a format it is guessed from the first lines. Throws FileError.
+  // "-" is standard input. If no format is given, the first lines decide. Throws FileError.
   ExampleReader(const std::string& path, std::optional<ExampleFormat> format, const ExampleReaderOptions& options = {});
   ExampleReader(std::unique_ptr<ByteSource> source, std::optional<ExampleFormat> format,
                 const ExampleReaderOptions& options = {});
   ~ExampleReader();
-  ExampleReader(const ExampleReader&) = delete;
-  ExampleReader& operator=(const ExampleReader&) = delete;
-  ExampleReader(ExampleReader&&) = delete;
-  ExampleReader& operator=(ExampleReader&&) = delete;
 
-  // Replaces what is in the block by the next examples, at least one; false at the end. Throws FileError once all
-  // examples before the fault were given, and again whenever it is asked again.
+  // Replaces the content of the block by the next examples, at least one; false at the end. Throws FileError after
+  // delivering all examples before the fault, and again on every later call.
   bool next(ExampleBlock& block);
 
   ExampleFormat format() const;
 
-  // A label as it stands in the file.
+  // A label as written in the file.
   std::string target_name(double target) const;
   bool has_text_target() const;
-  std::vector<std::string> features() const;  // the columns, of comma-separated values
-  std::string header_note() const;            // that of a HeaderGuess
+  std::vector<std::string> features() const;  // the columns of a CSV file
+  std::string header_note() const;            // see HeaderGuess::note
   std::map<std::string, CellFormat> formats() const;
 
-  // How many rows were skipped so far. All of them are counted once next() has returned false.
+  // The number of rows skipped so far; complete once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }
 
  private:

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,23 +24,25 @@ struct Image {
 };
 inline constexpr std::size_t image_channels = 3;
 inline constexpr std::uint64_t most_image_pixels = 100'000'000;
-// Of a JPEG. Programs write about ten; each takes as long as it takes to look at all pixels, though it may be a few
-// bytes long.
+// The most scans of a progressive JPEG; programs write about ten. A scan of a few bytes may take as long as a pass over
+// all pixels.
 inline constexpr int most_jpeg_scans = 500;
 
-// Reads a JPEG or PNG file; which of them, its first bytes say. Grey becomes equal channels, CMYK is converted, 16 bits
-// are rounded to 8, what is transparent is blended with black. Colour profiles and the rotation that EXIF may ask for
-// are ignored. Throws FileError, with `name` in the message, where the file is damaged in any way that costs pixels, is
-// cut off, is something else, or claims more than `most` pixels: before memory is taken for them. Throws Stopped
-// soon after `stop` is set.
+// Whether the first bytes are those of a JPEG or PNG file.
+bool is_image(std::string_view bytes);
+
+// Decodes a JPEG or PNG file, told apart by the first bytes. Grey becomes three equal channels, CMYK is converted, 16
+// bits are rounded to 8, transparent pixels are blended with black. Ignores colour profiles and EXIF rotation. Throws
+// FileError, with `name` in the message, if the file is truncated, damaged in any way that costs pixels, neither JPEG
+// nor PNG, or claims more than `most` pixels (before allocating them). Throws Stopped soon after `stop` is set.
 Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most = most_image_pixels,
                    const std::atomic<bool>* stop = nullptr);
 
-// Bilinear, with the centres of the pixels at halves. Where an image is made smaller, the filter is stretched so that
-// it covers every pixel (as in Pillow, and `antialias` in other libraries). Throws InvalidArgument for a size of 0.
+// Bilinear, with pixel centres at halves. Shrinking stretches the filter to cover every pixel (as Pillow does, and
+// `antialias` in other libraries). Throws InvalidArgument for a size of 0.
 Image resize(const Image& image, ImageSize size);
 
-// All of red, then all of green, then all of blue: as networks read images.
+// All of red, then all of green, then all of blue: the layout that networks read.
 std::vector<std::uint8_t> as_planes(const Image& image);
 
 }  // namespace ignd

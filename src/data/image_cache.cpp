@@ -23,9 +23,9 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr std::string_view magic{"\x89IGNDimg", 8};
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t header_size = 64;   // magic, version, zeros
-constexpr std::size_t trailer_size = 16;  // where the index begins, checksum
+constexpr std::size_t trailer_size = 16;  // start of the index, checksum
 
-[[noreturn]] void fail(std::string_view what) { throw FileError(std::string(what)); }
+[[noreturn]] void refuse_cache(std::string_view what) { throw FileError(std::string(what)); }
 
 std::string header() {
   std::string bytes(magic);
@@ -34,7 +34,7 @@ std::string header() {
   return bytes;
 }
 
-// Of the header, the index and where it begins; the pixels have checksums of their own, in the index.
+// Covers the header, the index and its start; the index holds a checksum for the pixels of each image.
 std::uint64_t checksum_of(std::string_view head, std::string_view index_and_begin) {
   return XXH3_64bits_withSeed(index_and_begin.data(), index_and_begin.size(), XXH3_64bits(head.data(), head.size()));
 }
@@ -70,7 +70,7 @@ std::string serialize(const ImageIndex& index) {
   return out;
 }
 
-// Takes numbers and texts off the front of what is left, never more than there is.
+// Takes numbers and texts off the front, never beyond the end.
 class IndexReader {
  public:
   explicit IndexReader(std::string_view bytes) : left_(bytes) {}
@@ -82,7 +82,7 @@ class IndexReader {
   }
   std::uint64_t number_below(std::uint64_t end) {
     const std::uint64_t value = number();
-    if (value >= end) fail("its index is damaged");
+    if (value >= end) refuse_cache("its index is damaged");
     return value;
   }
   std::string text() { return std::string(take(number())); }
@@ -90,7 +90,7 @@ class IndexReader {
 
  private:
   std::string_view take(std::uint64_t size) {
-    if (size > left_.size()) fail("its index ends too early");
+    if (size > left_.size()) refuse_cache("its index is truncated");
     const std::string_view taken = left_.substr(0, size);
     left_.remove_prefix(size);
     return taken;
@@ -122,12 +122,12 @@ ImageIndex parse_index(std::string_view bytes, std::uint64_t pixel_bytes) {
     file.name = reader.text();
     file.fault = reader.text();
   }
-  if (!reader.at_end()) fail("its index is too long");
-  if (images * index.image_bytes() != pixel_bytes) fail("it has not the pixels of its images");
+  if (!reader.at_end()) refuse_cache("its index is too long");
+  if (images * index.image_bytes() != pixel_bytes) refuse_cache("it does not hold the pixels of its images");
   return index;
 }
 
-// False: the file ends too early, or cannot be read.
+// False if the file is truncated or cannot be read.
 bool read_at(int file, std::uint64_t at, std::span<char> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
@@ -141,29 +141,29 @@ bool read_at(int file, std::uint64_t at, std::span<char> bytes) {
 
 std::string bytes_at(int file, std::uint64_t at, std::uint64_t size) {
   std::string bytes(size, '\0');
-  if (!read_at(file, at, bytes)) fail("it cannot be read to its end");
+  if (!read_at(file, at, bytes)) refuse_cache("it cannot be read to its end");
   return bytes;
 }
 
 ImageIndex read_index(int file) {
   struct stat status {};
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) fail("it is not a regular file");
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) refuse_cache("it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size < header_size + trailer_size) fail("it is too short");
+  if (size < header_size + trailer_size) refuse_cache("it is too short");
   const std::string head = bytes_at(file, 0, header_size);
-  if (head != header()) fail("it is no image cache of this version");
+  if (head != header()) refuse_cache("it is not an image cache of this version");
   const std::string trailer = bytes_at(file, size - trailer_size, trailer_size);
   std::uint64_t begin = 0;
   std::uint64_t checksum = 0;
   std::memcpy(&begin, trailer.data(), sizeof begin);
   std::memcpy(&checksum, trailer.data() + sizeof begin, sizeof checksum);
-  if (begin < header_size || begin > size - trailer_size) fail("it is cut off or damaged");
+  if (begin < header_size || begin > size - trailer_size) refuse_cache("it is truncated or damaged");
   const std::string covered = bytes_at(file, begin, size - begin - sizeof checksum);
-  if (checksum_of(head, covered) != checksum) fail("its index is damaged");
+  if (checksum_of(head, covered) != checksum) refuse_cache("its index is damaged");
   return parse_index(std::string_view(covered).substr(0, covered.size() - sizeof begin), begin - header_size);
 }
 
-std::uint64_t hash_of(std::span<const std::uint8_t> pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
+std::uint64_t pixel_hash(std::span<const std::uint8_t> pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
 
 }  // namespace
 
@@ -175,7 +175,7 @@ ImageCacheWriter::ImageCacheWriter(const std::filesystem::path& folder) : file_(
 CachedImage ImageCacheWriter::append(const ClassFile& file, std::span<const std::uint8_t> pixels) {
   file_.append({reinterpret_cast<const char*>(pixels.data()), pixels.size()});
   bytes_ += pixels.size();
-  return {file, images_++, hash_of(pixels)};
+  return {file, images_++, pixel_hash(pixels)};
 }
 
 void ImageCacheWriter::finish(const ImageIndex& index) {
@@ -186,27 +186,16 @@ void ImageCacheWriter::finish(const ImageIndex& index) {
 }
 
 ImageCache ImageCache::open(const std::filesystem::path& path) {
-  // Without waiting: opening a pipe would, for somebody to write to it.
-  return ImageCache(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  // Non-blocking: opening a pipe would wait for a writer.
+  return ImageCache(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
 }
 
-ImageCache::ImageCache(const ImageCacheWriter& writer) : ImageCache(::fcntl(writer.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+ImageCache::ImageCache(const ImageCacheWriter& writer)
+    : ImageCache(Descriptor(::fcntl(writer.descriptor(), F_DUPFD_CLOEXEC, 0))) {}
 
-ImageCache::ImageCache(int descriptor) : file_(descriptor) {
-  if (file_ < 0) fail(std::generic_category().message(errno));
-  try {
-    index_ = read_index(file_);
-  } catch (...) {
-    ::close(file_);
-    throw;
-  }
-}
-
-ImageCache::ImageCache(ImageCache&& other) noexcept
-    : file_(std::exchange(other.file_, -1)), index_(std::move(other.index_)) {}
-
-ImageCache::~ImageCache() {
-  if (file_ >= 0) ::close(file_);
+ImageCache::ImageCache(Descriptor file) : file_(std::move(file)) {
+  if (!file_.is_open()) refuse_cache(std::generic_category().message(errno));
+  index_ = read_index(*file_);
 }
 
 void ImageCache::check_pixels() const {
@@ -217,7 +206,9 @@ void ImageCache::check_pixels() const {
 void ImageCache::read_pixels(std::size_t image, std::span<std::uint8_t> pixels) const {
   const std::uint64_t at = header_size + index_.images[image].slot * std::uint64_t{pixels.size()};
   const std::span bytes(reinterpret_cast<char*>(pixels.data()), pixels.size());
-  if (!read_at(file_, at, bytes) || hash_of(pixels) != index_.images[image].hash) fail("its pixels are damaged");
+  if (!read_at(*file_, at, bytes) || pixel_hash(pixels) != index_.images[image].hash) {
+    refuse_cache("its pixels are damaged");
+  }
 }
 
 }  // namespace ignd

@@ -45,7 +45,7 @@ std::string stamp_text(const fs::path& path) {
   return fmt::format("{} {}.{:09}\n", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-// What tells whether a source is the one that was read.
+// Tells whether a source has changed since it was read.
 std::uint64_t stamp_of(const fs::path& source) {
   std::error_code fault;
   if (!fs::is_directory(source, fault)) return hash_of(stamp_text(source));
@@ -58,13 +58,13 @@ std::uint64_t stamp_of(const fs::path& source) {
 
 // A file on its way into the cache.
 struct Item {
-  std::size_t file = 0;  // its place in the list
+  std::size_t file = 0;  // index in the list
   std::string content;
   std::vector<std::uint8_t> planes = {};
   std::string fault = {};  // why there are no planes
 };
 
-// Decodes the files of a source into a cache, some at a time on two threads, in the order in which they come.
+// Decodes the files of a source into a cache, in their order: a batch at a time, on two threads.
 class Decoder {
  public:
   Decoder(const ClassFiles& listed, ImageSize size, const ImageSetOptions& options, ImageCacheWriter& writer)
@@ -141,7 +141,7 @@ class Decoder {
   std::vector<SkippedFile> skipped_;
 };
 
-// What a cache has to be of.
+// What the cache must have been made from.
 struct Wanted {
   fs::path source;
   std::uint64_t stamp = 0;
@@ -155,7 +155,7 @@ struct Wanted {
   }
 };
 
-// The folder to keep the cache in, there and ready. Throws FileError.
+// Creates the folder for the cache. Throws FileError.
 fs::path prepared_folder(const ImageSetOptions& options) {
   fs::path folder = options.cache.empty() ? cache_folder() / "images" : options.cache;
   std::error_code fault;
@@ -174,7 +174,7 @@ std::optional<ImageCache> find_cache(const fs::path& folder, const Wanted& wante
     cache.check_pixels();
     return cache;
   } catch (const FileError& error) {
-    note = fmt::format("the image cache {} could not be used and was made anew: {}", quoted_path(path), error.what());
+    note = fmt::format("the image cache {} could not be used and was rebuilt: {}", quoted_path(path), error.what());
   }
   return {};
 }
@@ -198,7 +198,7 @@ void write_cache(const Wanted& wanted, const ImageSetOptions& options, ImageCach
         fmt::format("{} holds no image that can be read: {}", quoted_path(wanted.source), index.skipped.front().fault));
   }
   if (stamp_of(wanted.source) != wanted.stamp) {
-    throw FileError(fmt::format("{} has changed while it was read; start again", quoted_path(wanted.source)));
+    throw FileError(fmt::format("{} changed while it was read; start again", quoted_path(wanted.source)));
   }
   writer.finish(index);
 }
@@ -240,7 +240,7 @@ ImageSet ImageSet::open(const fs::path& source, ImageSize size, const ImageSetOp
     writer = std::make_unique<ImageCacheWriter>(folder);
   } catch (const FileError& fault) {
     is_kept = false;
-    note = fmt::format("the decoded images are not kept for the next time: {}", fault.what());
+    note = fmt::format("the decoded images are not cached: {}", fault.what());
     writer = std::make_unique<ImageCacheWriter>(temporary_folder());
   }
   write_cache(wanted, options, *writer);

@@ -17,13 +17,13 @@
 namespace ignd {
 namespace {
 
-[[noreturn]] void refuse_syntax() { throw InvalidArgument("line 1: the file is no TOML that can be read"); }
+[[noreturn]] void refuse_syntax() { throw InvalidArgument("line 1: the file is not readable TOML"); }
 
 }  // namespace
 }  // namespace ignd
 
-// There are files that make version 3.3 of the parser fail its own assertions, and without them it relies on what they
-// say. Here a failed one is a fault of the file.
+// Some files make version 3.3 of the parser fail its own assertions, and without assertions it relies on them. Here a
+// failed assertion is a fault of the file.
 #undef NDEBUG
 #define TOML_ASSERT(expression) ((expression) ? void() : ignd::refuse_syntax())
 #include <toml++/toml.h>
@@ -31,18 +31,18 @@ namespace {
 namespace ignd {
 namespace {
 
-// A count of a layer. In a network's text counts have no names, so that one that was left out needs its value where a
-// later one is given.
+// A count of a layer. A network's text has no names for counts, so an omitted one must be written out if a later one is
+// given.
 struct CountKey {
   std::string name;
-  std::optional<std::int64_t> otherwise = {};
+  std::optional<std::int64_t> default_value = {};
   bool required = false;
   std::int64_t least = 1;
 };
 
 struct OptionKey {
   std::string name;
-  std::vector<std::string> words = {};  // none: it is a number
+  std::vector<std::string> words = {};  // empty: the value is a number
 };
 
 struct LayerKind {
@@ -58,10 +58,10 @@ const std::vector<LayerKind>& layer_kinds() {
       {"tanh"},
       {"convolution",
        {{.name = "channels", .required = true},
-        {.name = "kernel", .otherwise = 3},
-        {.name = "stride", .otherwise = 1},
+        {.name = "kernel", .default_value = 3},
+        {.name = "stride", .default_value = 1},
         {.name = "padding", .least = 0}}},
-      {"max-pool", {{.name = "size", .otherwise = 2}, {.name = "stride"}}},
+      {"max-pool", {{.name = "size", .default_value = 2}, {.name = "stride"}}},
       {"flatten"},
       {"embedding", {{.name = "width", .required = true}}, {{"deviation"}}},
       {"lstm", {{.name = "units", .required = true}}, {{"forget-bias"}, {"recurrent", {"orthogonal", "lecun"}}}},
@@ -82,7 +82,7 @@ std::vector<std::string> keys_of(const LayerKind& kind) {
   return names;
 }
 
-// Reads a file of which nothing is known to be right, and keeps all that is wrong with it.
+// Reads a file and collects all of its faults.
 class NetworkReader {
  public:
   explicit NetworkReader(const toml::table& file) {
@@ -121,7 +121,7 @@ class NetworkReader {
   void read_layer(const toml::table& given) {
     const toml::node* word = given.get("kind");
     if (word == nullptr || !word->is_string()) {
-      fault(word == nullptr ? given : *word, "a layer needs its kind, a text: {}", join(kind_names(), ", "));
+      fault(word == nullptr ? given : *word, "a layer needs a kind, one of {}", join(kind_names(), ", "));
       return;
     }
     const std::string name = word->value<std::string>().value();
@@ -147,8 +147,8 @@ class NetworkReader {
         text += std::exchange(left_out, "") + " " + count_text(*node, key.name, key.least, most);
       } else if (key.required) {
         fault(given, "a layer {} needs its {}", kind.name, key.name);
-      } else if (key.otherwise) {
-        left_out += fmt::format(" {}", *key.otherwise);
+      } else if (key.default_value) {
+        left_out += fmt::format(" {}", *key.default_value);
       }
     }
     return text;
@@ -208,7 +208,7 @@ std::string read_network_file(const std::filesystem::path& path) {
   constexpr std::size_t most_bytes = std::size_t{1} << 20;
   const std::string text = read_file(path, most_bytes + 1);
   if (text.size() > most_bytes) {
-    throw FileError(fmt::format("{} is larger than {} bytes: that is no network", quoted_path(path), most_bytes));
+    throw FileError(fmt::format("{} is larger than {} bytes: it is not a network", quoted_path(path), most_bytes));
   }
   try {
     return parse_network_file(text);

@@ -21,17 +21,17 @@ namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
 
-// A file that exists only as long as it is open.
-int open_nameless() {
+// A file without a name, which exists only while it is open.
+Descriptor open_nameless() {
   const std::string folder = temporary_folder().string();
-  int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) {  // not every file system has them
+  Descriptor file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.is_open()) {  // not supported by every file system
     std::string path = folder + "/ignd-XXXXXX";
-    file = mkostemp(path.data(), O_CLOEXEC);
-    if (file >= 0) unlink(path.c_str());
+    file = Descriptor(mkostemp(path.data(), O_CLOEXEC));
+    if (file.is_open()) unlink(path.c_str());
   }
-  if (file < 0) {
-    throw FileError(fmt::format("cannot make a file for the data in {}: {}; set TMPDIR to a folder with room",
+  if (!file.is_open()) {
+    throw FileError(fmt::format("cannot create a file for the data in {}: {}; set TMPDIR to a folder with space",
                                 quoted_path(folder), std::strerror(errno)));
   }
   return file;
@@ -50,12 +50,11 @@ RowStore::RowStore(RowStore&& other) noexcept
       rows_per_chunk_(other.rows_per_chunk_),
       size_(std::exchange(other.size_, 0)),
       chunks_(std::exchange(other.chunks_, {})),
-      file_(std::exchange(other.file_, -1)),
+      file_(std::move(other.file_)),
       file_bytes_(other.file_bytes_) {}
 
 RowStore::~RowStore() {
   for (double* chunk : chunks_) munmap(chunk, rows_per_chunk_ * width_ * sizeof(double));
-  if (file_ >= 0) close(file_);
 }
 
 double* RowStore::new_chunk() {
@@ -63,20 +62,20 @@ double* RowStore::new_chunk() {
   void* at = MAP_FAILED;
   if ((chunks_.size() + 1) * bytes <= memory_) {
     at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED) madvise(at, bytes, MADV_HUGEPAGE);  // a page that is first touched is what costs most here
+    if (at != MAP_FAILED) madvise(at, bytes, MADV_HUGEPAGE);  // most of the cost is touching pages for the first time
   } else {
-    if (file_ < 0) file_ = open_nameless();
+    if (!file_.is_open()) file_ = open_nameless();
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t offset = file_bytes_;
-    // Room is taken before it is written to: a disk that is full is then an error and not a signal.
+    // Allocate the space before writing to it: a full disk is then an error and not a fatal signal.
     int fault = EINTR;
-    while (fault == EINTR) fault = posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    while (fault == EINTR) fault = posix_fallocate(*file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (fault != 0) {
-      throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more room",
+      throw FileError(fmt::format("cannot keep the data in {}: {}; set TMPDIR to a folder with more space",
                                   quoted_path(temporary_folder()), std::strerror(fault)));
     }
     file_bytes_ += (bytes + page - 1) / page * page;
-    at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(offset));
+    at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *file_, static_cast<off_t>(offset));
   }
   if (at == MAP_FAILED) throw FileError(fmt::format("cannot map memory for the data: {}", std::strerror(errno)));
   chunks_.push_back(static_cast<double*>(at));

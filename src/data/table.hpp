@@ -23,8 +23,8 @@ class ByteSource;
 
 enum class ColumnKind { number, text };
 
-// The texts of a column by their codes; none if there are more than most_labels: a column of a million different ones
-// would fill the memory with names that nobody prints.
+// The texts of a column by code. Empty if there are more than most_labels: a million different texts would fill memory
+// with names that are never printed.
 using Labels = std::unordered_map<std::uint64_t, std::string>;
 inline constexpr std::size_t most_labels = 10'000;
 
@@ -34,39 +34,39 @@ struct Column {
   Labels labels;           // of a text column
   CellFormat format = {};  // how its numbers are written
 
-  // Of a text column: why its cells, which look like numbers or dates, are texts all the same; mostly empty.
+  // Why a column that looks like numbers or dates is read as text; usually empty.
   std::string doubt = {};
 };
 
-// The number that stands for a text in a table: 53 bits of its hash, which a double holds.
+// The number that represents a text in a table: 53 bits of its hash, which a double holds exactly.
 std::uint64_t text_code(std::string_view text);
 
 struct TableOptions {
   CsvDialect dialect;
-  // Columns that are text though all of their values may be numbers: a model has learned them as such.
+  // Columns to read as text even if all values are numbers, because a model has learned them so.
   std::vector<std::string> texts = {};
-  // Columns that have a known format, plain numbers included: a model has learned them so. A row with a cell that does
-  // not fit is bad.
+  // Columns with a fixed format, including plain numbers, because a model has learned them so. A row with a cell that
+  // does not fit is bad.
   std::map<std::string, CellFormat> formats = {};
-  // The decimal mark: not given, it is the point in plain numbers, and guessed in others.
+  // The decimal mark. If not given, it is the point in plain numbers and guessed in other formats.
   std::optional<bool> decimal_comma = {};
-  std::vector<std::string> keep = {};  // columns whose fields are kept as they stand
-  bool skip_bad_rows = false;          // rows that cannot be read stay in their place, without values, and are counted
-  unsigned threads = 1;                // that parse, 1 or 2; what is read does not depend on it
+  std::vector<std::string> keep = {};  // columns whose fields are kept unchanged
+  bool skip_bad_rows = false;          // bad rows are counted and keep their place, with missing values
+  unsigned threads = 1;                // for parsing, 1 or 2; does not change the result
   std::size_t memory = RowStore::default_memory;
   std::size_t block = std::size_t{1} << 18;  // bytes of text that a thread parses at a time
 };
 
-// A file as it is, before anything is learned from it: a column is numbers if all of its values are, plain or all of
-// one format, and text otherwise, with text_code() as its values. A value that is missing is NaN.
+// A file as it was read. A column holds numbers if all of its values are numbers, plain or in one format. Otherwise it
+// holds text, with text_code() as values. Missing values are NaN.
 class Table {
  public:
-  // Comma-separated values, or the like. Throws FileError with the line where the file is not what it should be.
+  // Comma-separated values, or with another delimiter. Throws FileError with the line.
   static Table read_csv(const std::string& path, const TableOptions& options);
   static Table parse_csv(std::string_view text, const TableOptions& options);
   // Lines "LABEL INDEX:VALUE ..." with indices up to 2,000: a column for each, and the column "label".
   static Table read_svmlight(const std::string& path, const TableOptions& options);
-  // Whichever of the two it looks like.
+  // Guesses which of the two it is.
   static Table read(const std::string& path, const TableOptions& options);
 
   // Columns of numbers that were computed, row after row.
@@ -76,17 +76,17 @@ class Table {
   std::size_t size() const { return rows_.size(); }
   std::span<const double> operator[](std::size_t row) const { return rows_[row]; }
   const CsvDialect& dialect() const { return dialect_; }
-  const std::string& header_note() const { return header_note_; }  // that of a HeaderGuess
+  const std::string& header_note() const { return header_note_; }  // see HeaderGuess::note
 
   // Rows that could not be read, in order, and what is wrong with the first: "line 7: has 2 fields instead of 3".
   const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }
   const std::string& first_fault() const { return first_fault_; }
   bool is_bad(std::size_t row) const { return std::ranges::binary_search(bad_rows_, row); }
 
-  // The fields of a row that were asked to be kept, in the order of the question.
+  // The kept fields of a row, in the order of TableOptions::keep.
   std::vector<std::string> kept(std::size_t row) const;
 
-  // Throws InvalidArgument, and offers the nearest name there is.
+  // Throws InvalidArgument with the nearest name.
   std::size_t find(std::string_view column) const;
 
  private:
@@ -102,12 +102,12 @@ class Table {
   std::vector<std::size_t> bad_rows_ = {};
   std::string first_fault_ = {};
   std::vector<std::string> kept_ = {};        // row by row, in the order of the columns
-  std::vector<std::size_t> kept_order_ = {};  // of the columns asked for, where they are among the kept
+  std::vector<std::size_t> kept_order_ = {};  // for each column of TableOptions::keep, its place among the kept
   std::size_t kept_width_ = 0;
 };
 
-// The columns at the beginning of a table with their kinds, for whoever did not name the target: ": 'a' (number), 'b'
-// (text)". Empty for what is no table, or has one column.
+// Lists the first columns of a table with their kinds, for a user who has not named the target: ": 'a' (number), 'b'
+// (text)". Empty if the text is not a table, or has one column.
 std::string list_columns(std::string_view beginning, const CsvDialect& dialect);
 
 }  // namespace ignd

@@ -1,8 +1,8 @@
 #include "data/text_set.hpp"
 
 #include "base/text.hpp"
-#include "data/csv_texts.hpp"
-#include "data/sample_kind.hpp"
+#include "data/class_files.hpp"
+#include "data/csv.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 
@@ -16,7 +16,7 @@
 namespace ignd {
 namespace {
 
-// Texts as the last of their tokens.
+// Encodes texts and keeps the last tokens of each.
 class TextEncoder {
  public:
   TextEncoder(const Tokenizer& tokenizer, std::size_t most_tokens) : tokenizer_(tokenizer), most_tokens_(most_tokens) {}
@@ -34,10 +34,10 @@ class TextEncoder {
   std::vector<std::uint32_t> ids_;
 };
 
-// A label as the class it names: 1 and 1.0 are the same.
+// The class that a label names: 1 and 1.0 are the same.
 std::string class_of(std::string_view field) {
   double value = 0;
-  return is_number(field, value) ? format_number(value) : std::string(trimmed(field));
+  return is_number(field, value) ? format_number(value) : std::string(trim(field));
 }
 
 bool is_before(const std::string& a, const std::string& b) {
@@ -45,7 +45,7 @@ bool is_before(const std::string& a, const std::string& b) {
   return is_number(a, x) && is_number(b, y) ? x < y : a < b;
 }
 
-// The classes of rows, which become known as they come.
+// Collects the classes and labels row by row.
 class RowLabels {
  public:
   RowLabels(const DataFile& data, const TextColumns& columns)
@@ -73,7 +73,7 @@ class RowLabels {
     classes_.push_back(std::move(name));
   }
 
-  // All rows are there.
+  // Call after the last row: sorts the classes.
   void finish() {
     if (columns_.target.empty() || !columns_.classes.empty()) return;
     if (classes_.size() < 2) {
@@ -125,7 +125,7 @@ TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& to
     if (by_name && !is_text_name(name)) {
       faults[file] = quoted_path(name) + " is not named *.txt";
     } else if (content.find('\0') != std::string_view::npos) {
-      faults[file] = quoted_path(name) + " is no text: it holds bytes of zero";
+      faults[file] = quoted_path(name) + " is not a text: it contains zero bytes";
     } else {
       tokens[file] = encoder.encode(content);
     }
@@ -149,7 +149,7 @@ TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& to
 TextSet read_text_table(const DataFile& data, const TextColumns& columns, const Tokenizer& tokenizer,
                         std::size_t most_tokens) {
   if (data.format == "svmlight" || data.format == "vw") {
-    throw InvalidArgument(fmt::format("files in the format {} have no columns of texts", data.format));
+    throw InvalidArgument(fmt::format("files in the format {} have no text columns", data.format));
   }
   refuse_model(data.path);
   std::vector<std::string> wanted{columns.text};

@@ -15,7 +15,7 @@ namespace ignd {
 
 class Tokenizer;
 
-// Texts as tokens, each of a class. Of a long text only the end is kept, which a recurrent network reads last.
+// Texts as tokens, each with a class. Only the end of a long text is kept, which a recurrent network reads last.
 class TextSet {
  public:
   explicit TextSet(std::vector<std::string> classes) : classes_(std::move(classes)) {}
@@ -32,14 +32,14 @@ class TextSet {
     return std::span(tokens_).subspan(texts_[i].begin, texts_[i].length);
   }
 
-  // Files that are no texts, by name.
+  // Files that are not texts, by name.
   const std::vector<SkippedFile>& skipped() const { return skipped_; }
 
-  // Of a table: that of a HeaderGuess.
+  // Of a table: see HeaderGuess::note.
   const std::string& header_note() const { return header_note_; }
   void set_header_note(std::string note) { header_note_ = std::move(note); }
 
-  std::uint64_t checksum() const;  // of all texts
+  std::uint64_t checksum() const;  // covers everything
 
  private:
   struct Text {
@@ -55,22 +55,21 @@ class TextSet {
   std::string header_note_;
 };
 
-// The texts of a folder or an archive with a folder for each class, in the order of their names; of each the last
-// `most_tokens`. Where some files are named *.txt, the others are skipped. Without class folders the set has no
-// classes. Throws FileError.
+// Reads the last `most_tokens` of each text in a folder or archive with one folder per class, sorted by name. If some
+// files are named *.txt, the others are skipped. Without class folders the set has no classes. Throws FileError.
 TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& tokenizer, std::size_t most_tokens,
                         bool with_classes = true);
 
 // Columns of a table.
 struct TextColumns {
   std::string text;
-  std::string target;                // of two different values; empty: the texts have no class
-  std::vector<std::string> classes;  // the only ones that there may be; empty: whatever the target has
+  std::string target;                // has two different values; empty: the texts have no class
+  std::vector<std::string> classes;  // the allowed classes; empty: whatever the target holds
 };
 
-// The texts in a column of comma-separated values, named after their rows: "1" is below the header. Of classes that are
-// numbers the smaller one is the first, otherwise the one whose bytes are. Throws FileError, with the row, and
-// InvalidArgument where a column is not there or the target has more than two values.
+// Reads the texts in a column of a CSV file, named after their rows, counted from 1. Numeric classes are sorted by
+// value, others by bytes. Throws FileError with the row, and InvalidArgument for an unknown column or a target with
+// more than two values.
 TextSet read_text_table(const DataFile& data, const TextColumns& columns, const Tokenizer& tokenizer,
                         std::size_t most_tokens);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+
 #include <exception>
 #include <functional>
 #include <semaphore>
@@ -8,28 +10,24 @@
 
 namespace ignd {
 
-// A second thread that does one thing after the other for the first, without being started again for each.
-class WorkerThread {
+// A second thread that runs one task after the other, without the cost of starting a thread for each.
+class WorkerThread : Pinned {
  public:
   WorkerThread() : thread_([this] { work(); }) {}
-  WorkerThread(const WorkerThread&) = delete;
-  WorkerThread& operator=(const WorkerThread&) = delete;
-  WorkerThread(WorkerThread&&) = delete;
-  WorkerThread& operator=(WorkerThread&&) = delete;
   ~WorkerThread() {
     if (busy_) done_.acquire();
     task_ = nullptr;
     begin_.release();
   }
 
-  // Everything the task uses must live until finish() has returned or this is destroyed.
+  // What the task uses must live until finish() has returned or this object is destroyed.
   void start(std::function<void()> task) {
     task_ = std::move(task);
     busy_ = true;
     begin_.release();
   }
 
-  // Waits for the task and throws what it has thrown.
+  // Waits for the task and rethrows its exception.
   void finish() {
     done_.acquire();
     busy_ = false;

@@ -1,5 +1,6 @@
 #include "lab/download.hpp"
 
+#include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 std::string message_of(int error) { return std::generic_category().message(error); }
 
 // The file that a download is written to. Locked as long as it is open.
-class PartFile {
+class PartFile : Pinned {
  public:
   explicit PartFile(const fs::path& target) : target_(target), path_(target) {
     path_ += ".part";
@@ -52,10 +53,6 @@ class PartFile {
     if (size_ == 0) remove();
     close();
   }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-  PartFile(PartFile&&) = delete;
-  PartFile& operator=(PartFile&&) = delete;
 
   const fs::path& path() const { return path_; }
   std::uint64_t size() const { return size_; }

@@ -8,7 +8,6 @@
 #include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -86,15 +85,13 @@ Optimizer optimizer_named(const std::string& name) {
 
 std::vector<std::string> parse_optimizers(std::string_view text) {
   std::vector<std::string> names;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string part = tidy_spec(text.substr(start, end - start));
+  for (const std::string_view words : split(text, ',')) {
+    const std::string part = tidy_spec(words);
     if (!names.empty() && is_option(part)) {
       names.back() += "," + part;
     } else {
       names.push_back(part);
     }
-    start = end + 1;
   }
   std::set<std::string> seen;
   for (const std::string& name : names) {

@@ -11,16 +11,6 @@
 namespace ignd {
 namespace {
 
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
 double parse_rate(std::string_view text) {
   const double rate = parse_number(text, "a learning rate");
   if (rate > 0 && std::isfinite(rate)) return rate;
@@ -29,7 +19,7 @@ double parse_rate(std::string_view text) {
 
 std::vector<double> parse_list(std::string_view text) {
   std::vector<double> rates;
-  for (const std::string_view part : parts_of(text, ',')) rates.push_back(parse_rate(part));
+  for (const std::string_view part : split(text, ',')) rates.push_back(parse_rate(part));
   std::sort(rates.begin(), rates.end());
   if (std::adjacent_find(rates.begin(), rates.end()) == rates.end()) return rates;
   throw InvalidArgument(fmt::format("the learning rates {} have one of them twice", in_quotes(text)));
@@ -38,7 +28,7 @@ std::vector<double> parse_list(std::string_view text) {
 }  // namespace
 
 RateRange RateRange::parse(std::string_view text) {
-  const auto parts = parts_of(text, ':');
+  const auto parts = split(text, ':');
   if (parts.size() == 1) return {.list = parse_list(text)};
   if (parts.size() > 3) {
     throw InvalidArgument(

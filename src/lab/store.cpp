@@ -1,5 +1,6 @@
 #include "lab/store.hpp"
 
+#include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
@@ -64,14 +65,10 @@ std::string view_of_version_1() {
       curve_is_of_validation);
 }
 
-class Connection {
+class Connection : Pinned {
  public:
   explicit Connection(std::filesystem::path path) : path_(std::move(path)) {}
   ~Connection() { sqlite3_close(handle_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  Connection(Connection&&) = delete;
-  Connection& operator=(Connection&&) = delete;
 
   void open(int flags) {
     check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr));
@@ -122,16 +119,12 @@ class Connection {
   sqlite3* handle_ = nullptr;
 };
 
-class Statement {
+class Statement : Pinned {
  public:
   Statement(const Connection& connection, const char* sql) : connection_(connection) {
     connection.check(sqlite3_prepare_v2(connection.handle(), sql, -1, &handle_, nullptr));
   }
   ~Statement() { sqlite3_finalize(handle_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-  Statement(Statement&&) = delete;
-  Statement& operator=(Statement&&) = delete;
 
   // In the order of the question marks.
   Statement& bind(const std::string& text) {
@@ -194,7 +187,7 @@ int pragma_value(const Connection& connection, const char* sql) {
 }
 
 // Held as long as this lives, and given up however the program ends.
-class FolderLock {
+class FolderLock : Pinned {
  public:
   explicit FolderLock(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / "results.lock";
@@ -213,10 +206,6 @@ class FolderLock {
                                 quoted_path(folder)));
   }
   ~FolderLock() { ::close(file_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  FolderLock(FolderLock&&) = delete;
-  FolderLock& operator=(FolderLock&&) = delete;
 
  private:
   int file_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "lab/task.hpp"
 
 #include <filesystem>
@@ -7,14 +8,10 @@
 namespace ignd {
 
 // Where runs that resume keep what they need to go on: a file for each of them, in a folder beside their results.
-class UnfinishedRuns {
+class UnfinishedRuns : Pinned {
  public:
   explicit UnfinishedRuns(const std::filesystem::path& results);
   ~UnfinishedRuns();  // a folder without a file is removed
-  UnfinishedRuns(const UnfinishedRuns&) = delete;
-  UnfinishedRuns& operator=(const UnfinishedRuns&) = delete;
-  UnfinishedRuns(UnfinishedRuns&&) = delete;
-  UnfinishedRuns& operator=(UnfinishedRuns&&) = delete;
 
   // Runs can only write where there is a folder. Throws FileError.
   void make_folder() const;

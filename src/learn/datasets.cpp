@@ -2,10 +2,10 @@
 
 #include "base/stopped.hpp"
 #include "base/text.hpp"
+#include "data/archive.hpp"
 #include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
-#include "data/checksum.hpp"
-#include "data/sample_kind.hpp"
+#include "data/class_files.hpp"
 #include "data/text_set.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "ignd/batch_trainer.hpp"
 #include "ignd/trainer.hpp"
 
@@ -15,13 +16,8 @@ class Checkpoint;
 
 // What trains a model in a run: one sample at a time, or in batches. A model of several outputs is trained in batches,
 // of one sample if nothing else is asked for.
-class Learner {
+class Learner : Pinned {
  public:
-  Learner() = default;
-  Learner(const Learner&) = delete;
-  Learner& operator=(const Learner&) = delete;
-  Learner(Learner&&) = delete;
-  Learner& operator=(Learner&&) = delete;
   virtual ~Learner() = default;
 
   struct Learned {

@@ -37,12 +37,10 @@ std::string model_spec(const std::string& text, std::size_t features, std::size_
                     in_quotes(text), near.empty() ? "; use" : near + " There are"));
   }
   std::string spec = fmt::format("mlp:widths={}", features);
-  for (std::string_view left = std::string_view(text).substr(mlp.size());;) {
-    const std::size_t comma = left.find(',');
-    spec += fmt::format("x{}", parse_count(left.substr(0, comma), fmt::format("a width of {}", in_quotes(text))));
-    if (comma == std::string_view::npos) return spec + several;
-    left.remove_prefix(comma + 1);
+  for (const std::string_view width : split(std::string_view(text).substr(mlp.size()), ',')) {
+    spec += fmt::format("x{}", parse_count(width, fmt::format("a width of {}", in_quotes(text))));
   }
+  return spec + several;
 }
 
 TableModel TableModel::load(const Checkpoint& checkpoint) {

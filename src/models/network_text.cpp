@@ -22,18 +22,12 @@ struct LayerFault : InvalidArgument {
 };
 
 constexpr std::size_t most_threads = 1024;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
+constexpr std::string_view white_space = " \t\r\n";
 
 // One of the parts of a network's text. Counts and options are taken one by one; what is left over is refused.
 class Item {
  public:
-  Item(std::string_view text, std::size_t number) : text_(trimmed(text)), number_(number) {
+  Item(std::string_view text, std::size_t number) : text_(trim(text, white_space)), number_(number) {
     std::string_view left = text_;
     name_ = next_word(left);
     if (name_.empty()) refuse("it has no name");
@@ -108,11 +102,11 @@ class Item {
 
  private:
   static std::string next_word(std::string_view& left) {
-    left = trimmed(left);
-    const auto end = std::min(left.find_first_of(" \t\r\n"), left.size());
+    left = trim(left, white_space);
+    const auto end = std::min(left.find_first_of(white_space), left.size());
     std::string word(left.substr(0, end));
     left.remove_prefix(end);
-    left = trimmed(left);
+    left = trim(left, white_space);
     return word;
   }
 
@@ -140,12 +134,8 @@ class Item {
 
 std::vector<Item> split_items(std::string_view text) {
   std::vector<Item> items;
-  for (;;) {
-    const auto end = text.find(';');
-    items.emplace_back(text.substr(0, end), items.size());
-    if (end == std::string_view::npos) return items;
-    text.remove_prefix(end + 1);
-  }
+  for (const std::string_view part : split(text, ';')) items.emplace_back(part, items.size());
+  return items;
 }
 
 Shape parse_input(Item& item) {

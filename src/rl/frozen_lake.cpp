@@ -38,9 +38,7 @@ void FrozenLake::read_cells(std::string_view rows) {
   if (first.empty()) refuse_map("the map's first row is empty");
   if (first.size() > largest_side) refuse_map(fmt::format("the map has more than {} columns", largest_side));
   columns_ = static_cast<std::uint32_t>(first.size());
-  for (bool more = true; more;) {
-    const std::size_t end = rows.find('/');
-    const std::string_view row = rows.substr(0, end);
+  for (const std::string_view row : split(rows, '/')) {
     if (++rows_ > largest_side) refuse_map(fmt::format("the map has more than {} rows", largest_side));
     if (row.size() != columns_) {
       refuse_map(fmt::format("row {} of the map has {} letters, but row 1 has {}", rows_, row.size(), columns_));
@@ -50,8 +48,6 @@ void FrozenLake::read_cells(std::string_view rows) {
       refuse_map(fmt::format("row {} of the map has the letter {}", rows_, in_quotes(row.substr(unknown, 1))));
     }
     cells_ += row;
-    more = end != std::string_view::npos;
-    if (more) rows.remove_prefix(end + 1);
   }
 }
 

@@ -1,7 +1,8 @@
-#include "data/csv_part.hpp"
+#include "data/csv_parser.hpp"
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "data/csv.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +13,113 @@
 namespace ignd {
 namespace {
 
+// Visits the first rows of a text until `visit` returns false.
+template <class Visit>
+void visit_rows(std::string_view beginning, char delimiter, Visit visit) {
+  constexpr int rows = 1000;
+  CsvRow row(delimiter);
+  const char* at = beginning.data();
+  const char* end = at + beginning.size();
+  for (int i = 0; i < rows && at < end; ++i) {
+    at = row.split(at, end, false);
+    if (at == nullptr || !visit(row)) return;
+  }
+}
+
+// Whether a plain number proves that the point is the decimal mark: three digits after it might be thousands.
+bool shows_point(std::string_view number) {
+  const std::size_t point = number.find('.');
+  return point != std::string_view::npos && trim(number).size() - point != 4;
+}
+
+}  // namespace
+
+ColumnPlan::ColumnPlan(std::set<std::string, std::less<>> texts, std::map<std::string, CellFormat> formats,
+                       std::optional<bool> decimal_comma)
+    : texts_(std::move(texts)), given_(std::move(formats)), decimal_comma_(decimal_comma) {}
+
+std::vector<CsvColumn> ColumnPlan::columns(const std::vector<std::string>& names, std::string_view beginning,
+                                           char delimiter) {
+  std::vector<bool> plain(names.size(), true);
+  visit_rows(beginning, delimiter, [&](const CsvRow& row) {
+    for (std::size_t c = 0; c < std::min(names.size(), row.size()); ++c) {
+      double value = 0;
+      if (plain[c] && !is_number(row[c], value) && !is_missing(row[c])) plain[c] = false;
+    }
+    return true;
+  });
+  const std::vector<FormatGuess> guesses = guess_formats(plain, beginning, delimiter);
+  std::vector<CsvColumn> columns(names.size());
+  for (std::size_t c = 0; c < names.size(); ++c) columns[c] = column(names[c], plain[c], guesses[c]);
+  return columns;
+}
+
+void ColumnPlan::watch(const std::string& name) {
+  if (decided_.erase(name) > 0) {
+    texts_.insert(name);
+  } else {
+    watched_.insert(name);
+  }
+}
+
+std::optional<CellFormat> ColumnPlan::decide(const FormatGuess& guess) const {
+  const auto format = guess.decide(decimal_comma_, comma_in_file_);
+  if (format && !format->is_date() && decimal_comma_.value_or(format->comma) != format->comma) return std::nullopt;
+  return format;
+}
+
+std::string ColumnPlan::doubt(const FormatGuess& guess) const {
+  const auto comma = guess.shown_comma();
+  if (!comma || *comma == decimal_comma_.value_or(*comma)) return guess.why();
+  return fmt::format("its numbers have a decimal {}, which --decimal excludes", *comma ? "comma" : "point");
+}
+
+std::vector<FormatGuess> ColumnPlan::guess_formats(const std::vector<bool>& plain, std::string_view beginning,
+                                                   char delimiter) {
+  std::vector<FormatGuess> guesses(plain.size());
+  bool point = false;
+  visit_rows(beginning, delimiter, [&](const CsvRow& row) {
+    bool alive = false;
+    for (std::size_t c = 0; c < std::min(plain.size(), row.size()); ++c) {
+      if (plain[c]) {
+        point = point || shows_point(row[c]);
+      } else if (guesses[c].is_alive()) {
+        if (!is_missing(row[c])) guesses[c].add(row[c]);
+        alive = alive || guesses[c].is_alive();
+      }
+    }
+    return alive;
+  });
+  bool comma = false;
+  for (const FormatGuess& guess : guesses) {
+    const auto shown = guess.shown_comma();
+    point = point || !shown.value_or(true);
+    comma = comma || shown.value_or(false);
+  }
+  comma_in_file_ = point == comma ? std::nullopt : std::optional(comma);
+  return guesses;
+}
+
+CsvColumn ColumnPlan::column(const std::string& name, bool plain, const FormatGuess& guess) const {
+  constexpr auto number = ColumnKind::number;
+  if (texts_.contains(name)) return {.kind = ColumnKind::text};
+  const auto given = given_.find(name);
+  if (given != given_.end()) return {.kind = number, .format = given->second, .given = true};
+  const auto decided = decided_.find(name);
+  if (decided != decided_.end()) return {.kind = number, .format = decided->second};
+  if (watched_.contains(name)) return {.kind = ColumnKind::text, .watched = true};
+  if (plain && decimal_comma_.value_or(false)) {
+    return {.kind = number, .format = {.kind = CellFormat::Kind::number, .comma = true}};
+  }
+  if (plain) return {};
+  if (const auto format = decide(guess)) return {.kind = number, .format = *format};
+  return {.kind = ColumnKind::text, .watched = guess.is_alive()};
+}
+
+namespace {
+
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* remedy = "; --bad-rows skip passes over such rows";
+constexpr const char* remedy = "; --bad-rows skip ignores such rows";
 
 }  // namespace
 
@@ -34,12 +140,8 @@ CsvPart::CsvPart(const std::vector<CsvColumn>& columns, char delimiter, Rules ru
 }
 
 std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_line) {
-  // Every field but the text's last has a byte behind it: there is room for whatever the text may hold.
-#if IGND_PLANTED_BUG == 6
-  const std::size_t most = text.size() / 2;
-#else
+  // Each field except the last is followed by a byte, so this is enough for any text.
   const std::size_t most = text.size() + kinds_.size();
-#endif
   count_ = 0;
   make_room(most);
   line_ = first_line;
@@ -58,8 +160,8 @@ std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_
   return static_cast<std::size_t>(at - text.data());
 }
 
-// A row of one line without quotes, which is what most rows are. Null if it is anything else, or not complete; then
-// no row of it has been kept; texts it named are, and do no harm.
+// The fast path: a row of one line without quotes. Null for any other row, or an incomplete one, of which no values are
+// kept; labels are, which does no harm.
 const char* CsvPart::plain_row(const char* at, const char* end) {
   double* value = values_.get() + count_;
   bad_field_.clear();
@@ -77,7 +179,7 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
       }
       *value = field_value(c, {at, stop});
     }
-    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trimmed({at, stop}));
+    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim({at, stop}));
     at = stop + 1;
   }
   end_row(1);
@@ -110,13 +212,13 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
   make_room(count_ + kinds_.size());
   for (std::size_t c = 0; c < kinds_.size(); ++c) {
     values_[count_ + c] = field_value(c, row_[c]);
-    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trimmed(row_[c]));
+    if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim(row_[c]));
   }
   end_row(row_.lines());
   return next;
 }
 
-// A row of the right number of fields, whose values and kept fields are there.
+// Completes a row with the right number of fields.
 void CsvPart::end_row(std::uint64_t lines) {
   if (!bad_field_.empty() && !rules_.skip_bad_rows) {
     fault_ = Fault{line_, bad_field_ + remedy, true};
@@ -130,7 +232,7 @@ void CsvPart::end_row(std::uint64_t lines) {
   line_ += lines;
 }
 
-// A row of another number of fields: it stays in its place, without values.
+// A row with a wrong number of fields keeps its place, with missing values.
 void CsvPart::skip_row(std::string what) {
   if (bad_rows_.empty()) first_bad_ = Fault{line_, std::move(what)};
   bad_rows_.push_back(rows());
@@ -161,13 +263,13 @@ double CsvPart::formatted_value(std::size_t column, std::string_view field) {
   return is_missing(field) ? missing : misfit(column, field);
 }
 
-// A cell that is not what its column was taken for. Where a model knows what the column is, the row is bad.
+// Handles a cell that contradicts its column's format. If a model has fixed the format, the row is bad.
 double CsvPart::misfit(std::size_t column, std::string_view field) {
   if (!columns_[column].given) {
     not_numbers_[column] = true;
     changed_ = true;
   } else if (bad_field_.empty()) {
-    bad_field_ = fmt::format("column {} is {}, not a {}", in_quotes(rules_.names[column]), in_quotes(trimmed(field)),
+    bad_field_ = fmt::format("column {} is {}, not a {}", in_quotes(rules_.names[column]), in_quotes(trim(field)),
                              columns_[column].format.describe());
   }
   return missing;
@@ -177,10 +279,10 @@ double CsvPart::text_value(std::size_t column, std::string_view field) {
   if (columns_[column].kind == ColumnKind::number) return formatted_value(column, field);
   if (is_missing(field)) return missing;
   if (columns_[column].watched && guesses_[column].is_alive()) guesses_[column].add(field);
-  const std::string_view text = trimmed(field);
+  const std::string_view text = trim(field);
   const std::uint64_t code = text_code(text);
   Labels& known = labels_[column];
-  // One more than are kept in the end: it tells that there are too many.
+  // One label more than the limit shows that there are too many.
   if (known.size() <= most_labels && !known.contains(code)) known.emplace(code, text);
   return static_cast<double>(code);
 }

@@ -1,4 +1,4 @@
-#include "data/line_blocks.hpp"
+#include "data/text_blocks.hpp"
 
 #include "ignd/error.hpp"
 
@@ -10,7 +10,7 @@
 namespace ignd {
 namespace {
 
-// Counts in single bytes as long as these cannot overflow: then the processor adds many of them at once.
+// Counts in bytes, in chunks that cannot overflow one, so that the compiler can vectorise the loop.
 std::uint64_t count_newlines(std::string_view text) {
   constexpr std::size_t most = 255;
   std::uint64_t total = 0;
@@ -55,11 +55,7 @@ bool LineBlocks::next(LineBlock& block) {
       filled += count;
     }
   }
-#if IGND_PLANTED_BUG == 5
-  begun_.assign(block.bytes.data() + block.size, std::min<std::size_t>(filled - block.size, 9));
-#else
   begun_.assign(block.bytes.data() + block.size, filled - block.size);
-#endif
   block.first_line = next_line_;
   next_line_ += count_newlines(block.text());
   return true;
