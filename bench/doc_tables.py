@@ -1,12 +1,24 @@
 #!/usr/bin/env python3
-"""bench/doc_tables.py TABLE...: measures a table of the documentation and prints it as Markdown.
+"""bench/doc_tables.py TABLE: measures a table of the documentation and prints it as Markdown.
 
     real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/tool.md)
     raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream.md)
     table-defaults    what the defaults of `ignd train` were chosen by (docs/tool.md)
     stream-defaults   what the defaults of streams were chosen by (docs/stream.md)
+    raw-speed         how fast streams and tables are read and learned (docs/stream.md)
+    target-units      the same stream with targets of other units (docs/stream.md)
     steps             microseconds of a training step beside the machine's floor (docs/performance.md)
-    study NAME        the scores of an experiment, from the store in build/docs/NAME, which is made or completed first
+    batch-steps       the same and the memory of images and texts, one by one and in batches (docs/minibatch.md)
+    tokenizer         how fast texts become tokens (docs/tokenizer.md)
+    images            how fast photographs are decoded, and read from the cache (docs/images.md)
+
+    scores NAME [COLUMN...]    the scores of an experiment, methods as columns, and further columns of its report
+    study NAME [COLUMN...]     the same, and the comparisons seed by seed
+    methods NAME               the tables of its report, methods as rows
+    comparisons NAME           its comparisons seed by seed
+    best-of NAME               of methods with several rates, the best
+
+The last five take what they print from the store in build/docs/NAME, which is made or completed first.
 
 scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
 """
@@ -62,8 +74,6 @@ def short(value, digits=3):
 
 def spread(mean, deviation):
     """Mean and deviation, the latter with two digits."""
-    if mean is None:
-        return "all failed"
     if not deviation:
         return short(mean)
     if mean != 0 and abs(mean) < 1e-3:
@@ -104,7 +114,7 @@ def real_data():
 
 def shuffled(path, folder):
     """A copy with the rows in another order; the first row stays where it names columns."""
-    lines = path.read_text().splitlines(keepends=True)
+    lines = [line + "\n" for line in path.read_text().splitlines()]
     header = lines[:1] if not lines[0][0].isdigit() and lines[0][0] != "-" else []
     rest = lines[len(header) :]
     random.Random(1).shuffle(rest)
@@ -132,7 +142,9 @@ def raw_streams():
 
 
 def program(name):
-    """A program of bench/, built first if need be."""
+    """A program of bench/ or tests/: the one beside the tool, or built in build/bench."""
+    if (IGND.parent / name).exists():
+        return IGND.parent / name
     folder = ROOT / "build/bench"
     log = subprocess.run(
         ["bash", "-c", f"cmake -S '{ROOT}' --preset release -B '{folder}' -DIGND_BENCH=ON -DIGND_TESTS=OFF "
@@ -151,8 +163,20 @@ def table_defaults():
     print_table(["", *rows[0][1:]], [[row[0], *(f"{float(v):.4f}".lstrip("0") for v in row[1:])] for row in rows[1:]])
 
 
+def bench_rows(*options):
+    """What `ignd_bench` measures of one thread and floats, by model and optimizer; the machine should be quiet."""
+    done = subprocess.run([IGND.with_name("ignd_bench"), "--json", *options], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.strip().split("\n")]
+    return {(r["model"], r["optimizer"]): r for r in rows if r["precision"] == "float" and r["threads"] == 1}
+
+
+def step_time(row):
+    """Microseconds, and how many times the floor that is, where there is one."""
+    ratio = f" ({short(row['us_per_sample'] / row['floor_us'], 2)})" if row["floor_us"] else ""
+    return short(row["us_per_sample"]) + ratio
+
+
 def steps():
-    """One median of many rounds per row; the machine should have nothing else to do."""
     networks = {
         "mlp:widths=8x32x64x32": "MLP 8-32-64-32-1",
         "mlp:widths=64x256x256": "MLP 64-256-256-1",
@@ -161,26 +185,100 @@ def steps():
         "cnn:32,64,128/128,64": "CNN, 224 x 224 x 3",
         "lstm:128x128": "LSTM, 256 tokens",
     }
-    done = subprocess.run([IGND, "bench", "--json", "--repeats", "15"], capture_output=True, text=True, check=True)
-    found = {}
-    for line in done.stdout.strip().split("\n"):
-        row = json.loads(line)
-        if row["precision"] == "float" and row["threads"] == 1:
-            found[row["model"], row["optimizer"]] = row
+    found = bench_rows()
     methods = ["sgd", "ignd", "adam", "adam-ignd"]
     print_table(
         ["us per sample (ratio to the floor)", *methods],
-        [[name, *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
-                  for r in (found[model, method] for method in methods))] for model, name in networks.items()],
+        [[name, *(step_time(found[model, method]) for method in methods)] for model, name in networks.items()],
     )
-    batches = ["sgd b={}", "ignd average b={}", "ignd exact b={}", "adam b={}"]
+    batches = ["sgd", "ignd average", "ignd exact", "adam"]
     print()
     print_table(
-        ["MLP 8-32-64-32-1 in batches", *(b.split(" b=")[0] for b in batches)],
-        [[f"b = {size}", *(f"{short(r['us_per_sample'])} ({short(r['us_per_sample'] / r['floor_us'], 2)})"
-                           for r in (found["mlp:widths=8x32x64x32", b.format(size)] for b in batches))]
+        ["MLP 8-32-64-32-1 in batches", *batches],
+        [[f"b = {size}", *(step_time(found["mlp:widths=8x32x64x32", f"{kind} b={size}"]) for kind in batches)]
          for size in (8, 32, 128)],
     )
+
+
+def batch_steps():
+    """Time and memory of a sample, with the paper's networks."""
+    kinds = {"one by one": "ignd", "gradients": "sgd b=8", "averaged": "ignd average b=8", "exact": "ignd exact b=8"}
+    rows = []
+    for model, name in {"cnn:32,64,128/128,64": "CNN, 224 x 224 x 3", "lstm:128x128": "LSTM, 256 tokens"}.items():
+        found = bench_rows("--filter", model)
+        cells = [found[model, optimizer] for optimizer in kinds.values()]
+        rows.append([name, *(f"{short(row['us_per_sample'] / 1000)} ms" for row in cells)])
+        rows.append(["", *(f"{short(row['megabytes'])} MB" for row in cells)])
+    print_table(["per sample", *kinds], rows)
+
+
+def tokenizer():
+    """Processor time of one core, the best of five runs."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        draw = random.Random(1)
+        texts = {
+            "a megabyte of one letter": "a" * 1000000,
+            "a megabyte of spaces": " " * 1000000,
+            "a megabyte of line ends": "\n" * 1000000,
+            "a megabyte of random letters": "".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=1000000)),
+        }
+        paths = {"the IMDB reviews": data_file("aclImdb_v1.tar.gz")}
+        for name, text in texts.items():
+            paths[name] = Path(folder) / name
+            paths[name].mkdir()
+            (paths[name] / "text.txt").write_text(text)
+        for name, path in paths.items():
+            done = subprocess.run([program("tokenize"), path, "5"], capture_output=True, text=True, check=True)
+            found = re.search(r"(\d+) texts, ([\d.]+) MB, (\d+) tokens in ([\d.]+) s: ([\d.]+) million", done.stdout)
+            rows.append([name, f"{int(found[1]):,}", f"{found[2]} MB", f"{int(found[3]):,}", f"{found[4]} s",
+                         f"{found[5]} million tokens/s"])
+    print_table(["", "texts", "size", "tokens", "time", "speed"], rows)
+
+
+def images():
+    test = [program("image_set_test"), "--gtest_filter=*RealPhotographs"]
+    done = subprocess.run(test, capture_output=True, text=True, check=True)
+    found = re.search(r"decoded (\d+) images in ([\d.]+) s, opened them again in ([\d.]+) s", done.stdout)
+    if not found:
+        raise SystemExit("IGND_DATA names no folder with cats-vs-dogs-3000")
+    print_table([f"{int(found[1]):,} photographs", "time"],
+                [["decoded and written to the cache", f"{found[2]} s"],
+                 ["opened again, all pixels checked", f"{found[3]} s"]])
+
+
+def raw_speed():
+    """Speeds on the clock, and the memory of the process at its peak."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        stream = Path(folder) / "m.svm"
+        with open(stream, "w") as file:
+            subprocess.run([program("sparse_file"), "svmlight", "200000"], stdout=file, check=True)
+        for threads in ("1", "2"):
+            command = [IGND, "train", "--stream", stream, "--threads", threads, "--save", "m.ignd", "--json", "--quiet"]
+            process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+            result = json.loads(process.stdout.read().strip().split("\n")[-1])
+            _, status, usage = os.wait4(process.pid, 0)
+            if status != 0:
+                raise SystemExit("the stream was not learned")
+            rows.append(["stream", threads, f"{round(result['samples_per_second'], -3):,.0f} examples/s",
+                         f"{usage.ru_maxrss / 1000:.0f} MB"])
+        table = Path(folder) / "m.csv"
+        draw = random.Random(1)
+        with open(table, "w") as file:
+            file.write("a,b,c,d,e,f,g,h\n")
+            for _ in range(500000):
+                file.write(",".join(f"{draw.uniform(-9, 9):.4f}" for _ in range(8)) + "\n")
+        done = subprocess.run([program("read_csv"), table, "5"], capture_output=True, text=True, check=True)
+        for threads, speed in zip(("1", "2"), re.findall(r"([\d.]+) MB/s", done.stdout), strict=True):
+            rows.append(["table", threads, f"{float(speed):.0f} MB/s", ""])
+    print_table(["", "threads", "speed", "memory"], rows)
+
+
+def target_units():
+    settings = {"as it is": "default", "times 1e-6": "scale=1e-6", "times 1e5": "scale=1e5", "plus 1e5": "offset=1e5"}
+    (row,) = stream_losses(20000, ["scales-one"], settings.values(), first_seed=1, seeds=10)
+    print_table(["progressive squared error", *settings], [[f"`{row[0]}`", *(f"{float(v):.4g}" for v in row[1:])]])
 
 
 REGRESSION = ["scales-one", "noisy", "means", "drift", "correlated", "collinear", "wide", "sparse-numbers"]
@@ -206,9 +304,9 @@ def stream_settings(rule):
     }
 
 
-def stream_losses(rows, streams, settings):
+def stream_losses(rows, streams, settings, first_seed=101, seeds=5):
     done = subprocess.run(
-        [program("stream_defaults"), str(rows), "101", "5", ",".join(streams), *settings],
+        [program("stream_defaults"), str(rows), str(first_seed), str(seeds), ",".join(streams), *settings],
         capture_output=True, text=True, check=True,
     )
     return [line.split() for line in done.stdout.strip().split("\n")]
@@ -235,35 +333,111 @@ def stream_defaults():
     )
 
 
-def study(name):
-    """Scores with methods as columns, the paper's above ours, and the comparisons seed by seed."""
+def finished_study(name):
+    """The summary of an experiment, and its tables as the report has them: header and rows of each panel.
+
+    Where runs failed and have no score, the mean is that of the others.
+    """
     folder = ROOT / "build/docs" / name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([IGND, "reproduce", name, "--out", folder], capture_output=True, text=True)
+    file = ROOT / f"experiments/{name}.toml"
+    done = subprocess.run([IGND, "reproduce", file, "--out", folder], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr.strip())
-    experiment = json.loads((folder / "summary.json").read_text())["experiments"][0]
+    (page,) = folder.glob("*-table.md")
+    tables = {}
+    for line in page.read_text().split("\n"):
+        if line.startswith("## "):
+            tables[line[3:]] = rows = []
+        elif line.startswith("| method |"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif line.startswith("| ") and len(line.split("|")) == len(rows[0]) + 2:
+            rows.append([cell.strip().strip("*") for cell in line.strip("|").split("|")])
+        elif others := re.match(r"(.+): no mean, since .+ The other \d+: (.+)\.$", line):
+            row = next(row for row in rows if row[0] == others[1])
+            row[row.index("n/a")] = others[2]
+    return json.loads((folder / "summary.json").read_text())["experiments"][0], tables
+
+
+def scores(name, *columns):
+    """Scores with methods as columns, the paper's above ours; returns the experiment's summary."""
+    experiment, tables = finished_study(name)
     methods = list(dict.fromkeys(row["method"] for panel in experiment["panels"] for row in panel["rows"]))
     rows = []
-    for panel in experiment["panels"]:
+    for panel, table in zip(experiment["panels"], tables.values(), strict=True):
         found = {row["method"]: row for row in panel["rows"]}
         paper = [spread(found[m]["paper_mean"], found[m]["paper_std"]) if m in found and found[m]["paper_mean"] else ""
                  for m in methods]
         if any(paper):
             rows.append([panel["name"], "paper", *paper])
-        rows.append(["" if any(paper) else panel["name"], "here", *(scores(found.get(m)) for m in methods)])
-        rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else "" for m in methods]
-        if any(rates):
+        rows.append(["" if any(paper) else panel["name"], "here", *(score(m, found, table) for m in methods)])
+        rates = [short(found[m]["learning_rate"], 2) if m in found and found[m]["learning_rate"] else ""
+                 for m in methods]
+        if any(rates) and not all("rate" in m for m in methods):
             rows.append(["", "rate", *rates])
+        for column in columns:
+            cells = {row[0]: without_zeros(row[table[0].index(column)]) for row in table[1:]}
+            rows.append(["", column, *(cells.get(m, "") for m in methods)])
     print_table([experiment["metric"], "", *methods], rows)
-    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]]
-    if compared:
+    return experiment
+
+
+def study(name, *columns):
+    experiment = scores(name, *columns)
+    if any(panel["comparisons"] for panel in experiment["panels"]):
         print()
+    print_comparisons(experiment)
+
+
+def methods(name):
+    """A table for each panel with methods as rows and the columns of the report."""
+    _, tables = finished_study(name)
+    for k, (title, (header, *rows)) in enumerate(tables.items()):
+        none_failed = all(row[header.index("failed")] == "0" for row in rows)
+        left_out = ["method", "seeds", "failed"] if none_failed else ["method", "seeds"]
+        columns = [i for i, column in enumerate(header) if column not in left_out]
+        print("" if k == 0 else "\n", end="")
         print_table(
-            ["", "seed by seed", "difference ± standard error", "wins"],
-            [[panel, f"{log(pair, 'better')} − {log(pair, 'worse')}", difference(pair), f"{pair['wins']} of {pair['pairs']}"]
-             for panel, pair in compared],
+            [title, *(header[i] for i in columns)],
+            [[row[0], *(timed(row[i]) if header[i] == "seconds" else without_zeros(row[i]) for i in columns)]
+             for row in rows],
         )
+
+
+def comparisons(name):
+    print_comparisons(finished_study(name)[0])
+
+
+def best_of(name):
+    """Of methods that differ in their last word, the rate, the best; and the mean of these."""
+    experiment, tables = finished_study(name)
+    best = max if experiment["better"] == "higher" else min
+    kinds = list(dict.fromkeys(row["method"].split()[0] for panel in experiment["panels"] for row in panel["rows"]))
+    rows = []
+    for title, panel in zip(tables, experiment["panels"], strict=True):
+        found = [best(row["mean"] for row in panel["rows"] if row["method"].split()[0] == kind) for kind in kinds]
+        rows.append([title, *(without_zeros(f"{value:.3f}") for value in [*found, sum(found) / len(found)])])
+    print_table([experiment["metric"], *kinds, "mean"], rows)
+
+
+def without_zeros(text):
+    return re.sub(r"(?<![\d.])0\.", ".", text)
+
+
+def timed(cell):
+    """A mean and its deviation as a time, which docs.py does not compare."""
+    return without_zeros(cell.split(" ")[0]) + " s" if cell else ""
+
+
+def print_comparisons(experiment):
+    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]]
+    if not compared:
+        return
+    print_table(
+        ["", "seed by seed", "difference ± standard error", "wins"],
+        [[panel, f"{log(pair, 'better')} − {log(pair, 'worse')}", difference(pair),
+          f"{pair['wins']} of {pair['pairs']}"] for panel, pair in compared],
+    )
 
 
 def log(pair, side):
@@ -275,11 +449,17 @@ def difference(pair):
     return spread(pair["difference"], pair["standard_error"]) if known else "not all runs finished"
 
 
-def scores(row):
-    if row is None:
+def score(method, found, table):
+    if method not in found:
         return ""
-    failed = f", {row['failed']} of {row['seeds']} failed" if row["failed"] else ""
-    return spread(row["mean"], row["std"]) + failed
+    row = found[method]
+    if row["failed"] == 0 or row["mean"] is not None:
+        text = spread(row["mean"], row["std"])
+    elif row["failed"] == row["seeds"]:
+        return "all failed"
+    else:
+        text = without_zeros(next(cells for cells in table if cells[0] == method)[2])
+    return text + (f", {row['failed']} of {row['seeds']} failed" if row["failed"] else "")
 
 
 TABLES = {
@@ -287,14 +467,20 @@ TABLES = {
     "raw-streams": raw_streams,
     "table-defaults": table_defaults,
     "stream-defaults": stream_defaults,
+    "raw-speed": raw_speed,
+    "target-units": target_units,
     "steps": steps,
+    "batch-steps": batch_steps,
+    "tokenizer": tokenizer,
+    "images": images,
 }
+STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of}
 
 
 def main():
     words = sys.argv[1:]
-    if len(words) == 2 and words[0] == "study":
-        study(words[1])
+    if len(words) == 2 and words[0] in STUDIES or len(words) > 2 and words[0] in ("scores", "study"):
+        STUDIES[words[0]](*words[1:])
     elif len(words) == 1 and words[0] in TABLES:
         TABLES[words[0]]()
     else:

@@ -4,7 +4,7 @@
 // DNNL_VERBOSE=1 shows the primitives.
 #include "models/image_layers.hpp"
 
-#include "kernels/peaks.hpp"
+#include "bench/peaks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +40,7 @@ double milliseconds(const std::function<void()>& work) {
 
 double peak_per_millisecond() {
   double work = 0;
-  const double time = milliseconds([&] { work = ignd::kernels::multiply_adds<float>(20000); });
+  const double time = milliseconds([&] { work = ignd::bench::multiply_adds<float>(20000); });
   return work / time;
 }
 

@@ -1,9 +1,9 @@
 // Times the kernels of every table that this machine has, at the shapes of the 8-32-64-32-1 network and at larger ones.
 // "items" are multiply-adds where there are any, and elements otherwise. A single table:
 //   kernels_bench --benchmark_filter=AVX2/float
+#include "bench/peaks.hpp"
 #include "ignd/ignd.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/peaks.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -59,7 +59,7 @@ StepConstants<T> adam_step() {
 }
 
 template <class T>
-void dot(benchmark::State& state, const Table<T>& table, std::size_t n) {
+void dot(benchmark::State& state, const Kernels<T>& table, std::size_t n) {
   const auto a = normals<T>(n);
   const auto b = normals<T>(n);
   for (auto _ : state) benchmark::DoNotOptimize(table.dot(a.data(), b.data(), n));
@@ -67,7 +67,7 @@ void dot(benchmark::State& state, const Table<T>& table, std::size_t n) {
 }
 
 template <class T>
-void gather_dot(benchmark::State& state, const Table<T>& table) {
+void gather_dot(benchmark::State& state, const Kernels<T>& table) {
   constexpr std::size_t size = std::size_t{1} << 18;
   constexpr std::size_t indices = 40;
   constexpr std::size_t examples =
@@ -86,7 +86,7 @@ void gather_dot(benchmark::State& state, const Table<T>& table) {
 }
 
 template <class T>
-void layer_forward(benchmark::State& state, const Table<T>& table, Shape shape) {
+void layer_forward(benchmark::State& state, const Kernels<T>& table, Shape shape) {
   const auto w = normals<T>(shape.rows * shape.columns);
   const auto u = normals<T>(shape.rows);
   const auto active = all_rows(shape.rows);
@@ -99,7 +99,7 @@ void layer_forward(benchmark::State& state, const Table<T>& table, Shape shape) 
 }
 
 template <class T>
-void layer_backward(benchmark::State& state, const Table<T>& table, Shape shape) {
+void layer_backward(benchmark::State& state, const Kernels<T>& table, Shape shape) {
   const auto w = normals<T>(shape.rows * shape.columns);
   const auto delta = normals<T>(shape.columns);
   const auto active = all_rows(shape.rows);
@@ -142,7 +142,7 @@ constexpr ProductShape product_shapes[] = {
 };
 
 template <class T>
-void product(benchmark::State& state, const Table<T>& table, ProductShape shape) {
+void product(benchmark::State& state, const Kernels<T>& table, ProductShape shape) {
   const auto a = normals<T>(shape.rows * shape.depth);
   const auto b = normals<T>(shape.depth * shape.columns);
   std::vector<T> out(shape.rows * shape.columns);
@@ -171,7 +171,7 @@ void product(benchmark::State& state, const Table<T>& table, ProductShape shape)
 template <class T>
 void peak(benchmark::State& state) {
   double items = 0;
-  for (auto _ : state) items += multiply_adds<T>(1000);
+  for (auto _ : state) items += ignd::bench::multiply_adds<T>(1000);
   state.SetItemsProcessed(static_cast<std::int64_t>(items));
 }
 
@@ -182,7 +182,7 @@ std::vector<double> positive_definite(std::size_t n) {
 }
 
 template <class T>
-void cholesky(benchmark::State& state, const Table<T>& table, std::size_t n) {
+void cholesky(benchmark::State& state, const Kernels<T>& table, std::size_t n) {
   const auto a = positive_definite(n);
   auto l = a;
   for (auto _ : state) {
@@ -194,7 +194,7 @@ void cholesky(benchmark::State& state, const Table<T>& table, std::size_t n) {
 }
 
 template <class T>
-void cholesky_solve(benchmark::State& state, const Table<T>& table, std::size_t n) {
+void cholesky_solve(benchmark::State& state, const Kernels<T>& table, std::size_t n) {
   auto l = positive_definite(n);
   table.cholesky(l.data(), n, n);
   const auto b = normals<double>(n);
@@ -208,7 +208,7 @@ void cholesky_solve(benchmark::State& state, const Table<T>& table, std::size_t 
 }
 
 template <class T>
-void relu(benchmark::State& state, const Table<T>& table, std::size_t n) {
+void relu(benchmark::State& state, const Kernels<T>& table, std::size_t n) {
   // (After the first repetition what was below zero is zero, and the list stays the same.)
   auto a = normals<T>(n);
   std::vector<std::uint32_t> active(n);
@@ -220,7 +220,7 @@ void relu(benchmark::State& state, const Table<T>& table, std::size_t n) {
 }
 
 template <class T>
-void add_outer(benchmark::State& state, const Table<T>& table, Shape shape) {
+void add_outer(benchmark::State& state, const Kernels<T>& table, Shape shape) {
   auto w = normals<T>(shape.rows * shape.columns);
   const auto u = normals<T>(shape.rows);
   const auto v = normals<T>(shape.columns);
@@ -235,7 +235,7 @@ void add_outer(benchmark::State& state, const Table<T>& table, Shape shape) {
 }
 
 template <class T>
-void update_outer_adam(benchmark::State& state, const Table<T>& table, Shape shape) {
+void update_outer_adam(benchmark::State& state, const Kernels<T>& table, Shape shape) {
   const std::size_t n = shape.rows * shape.columns;
   auto w = normals<T>(n);
   auto a = normals<T>(n);
@@ -255,7 +255,7 @@ void update_outer_adam(benchmark::State& state, const Table<T>& table, Shape sha
 
 // `moment` decides whether the sum of the steps is expanded in eps or written out.
 template <class T>
-void adam_idle(benchmark::State& state, const Table<T>& table, std::size_t n, double moment) {
+void adam_idle(benchmark::State& state, const Kernels<T>& table, std::size_t n, double moment) {
   constexpr std::size_t steps = 20;
   std::vector<T> factor, root;
   double series[3] = {};
@@ -286,7 +286,7 @@ void adam_idle(benchmark::State& state, const Table<T>& table, std::size_t n, do
 std::string text(Shape shape) { return std::to_string(shape.rows) + "x" + std::to_string(shape.columns); }
 
 template <class T>
-void register_all(const Table<T>& table, const std::string& precision) {
+void register_all(const Kernels<T>& table, const std::string& precision) {
   const std::string prefix = std::string(table.name) + "/" + precision + "/";
   const auto add = [&](const std::string& name, auto function, auto... arguments) {
     benchmark::RegisterBenchmark((prefix + name).c_str(),
@@ -314,7 +314,7 @@ void register_all(const Table<T>& table, const std::string& precision) {
 
 template <class T>
 void register_tables(const std::string& precision) {
-  for (const Table<T>* table : all_tables<T>()) register_all(*table, precision);
+  for (const Kernels<T>* table : all_tables<T>()) register_all(*table, precision);
 }
 
 }  // namespace

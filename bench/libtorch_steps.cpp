@@ -1,7 +1,7 @@
 // Steps of the paper's networks by this library and by LibTorch, one sample at a time, in turns:
 //   build/libtorch/bin/libtorch_steps
 // scripts/compare_libtorch.sh installs LibTorch and builds this.
-#include "cli/paper_networks.hpp"
+#include "bench/paper_networks.hpp"
 #include "ignd/ignd.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace {
 
-using ignd::cli::resting_rate;
+using ignd::bench::resting_rate;
 using torch::Tensor;
 
 constexpr int rounds = 7;
@@ -45,7 +45,7 @@ std::shared_ptr<const SampleSet> some_images() {
   auto samples = std::make_shared<SampleSet>();
   ignd::RandomStream stream(1, "steps");
   for (int k = 0; k < 8; ++k) {
-    samples->images.push_back(ignd::cli::random_image(stream));
+    samples->images.push_back(ignd::bench::random_image(stream));
     samples->tensors.push_back(torch::from_blob(samples->images.back().data(), {1, 3, 224, 224}).clone());
   }
   return samples;
@@ -55,7 +55,7 @@ std::shared_ptr<const SampleSet> some_texts() {
   auto samples = std::make_shared<SampleSet>();
   ignd::RandomStream stream(2, "steps");
   for (int k = 0; k < 64; ++k) {
-    samples->texts.push_back(ignd::cli::random_text(stream));
+    samples->texts.push_back(ignd::bench::random_text(stream));
     const std::vector<std::int64_t> tokens(samples->texts.back().begin(), samples->texts.back().end());
     samples->tensors.push_back(torch::tensor(tokens, torch::kLong));
   }
@@ -204,7 +204,7 @@ void compare_cnns(int threads) {
   at::set_num_threads(threads);
   const auto images = some_images();
   for (const std::string optimizer : {"sgd", "ignd", "adam", "adam-ignd"}) {
-    const std::string text = "threads " + std::to_string(threads) + "; " + ignd::cli::cnn_text;
+    const std::string text = "threads " + std::to_string(threads) + "; " + ignd::bench::cnn_text;
     compare("cnn", optimizer, threads, our_steps(text, optimizer, images),
             torch_steps(std::make_shared<TorchCnn>(), optimizer, images), 2);
   }
@@ -215,7 +215,7 @@ void compare_lstms() {
   const auto texts = some_texts();
   for (const std::string optimizer : {"sgd", "ignd", "adam", "adam-ignd"}) {
     const bool sparse = !optimizer.starts_with("adam");  // LibTorch's Adam takes dense gradients only
-    compare("lstm", optimizer, 1, our_steps(ignd::cli::lstm_text, optimizer, texts),
+    compare("lstm", optimizer, 1, our_steps(ignd::bench::lstm_text, optimizer, texts),
             torch_steps(std::make_shared<TorchLstm>(sparse), optimizer, texts), 4);
   }
 }

@@ -2,7 +2,7 @@
 //   valgrind --tool=callgrind build/bench/bin/steps mlp ignd 20000
 // Two counts of steps give the cost of one: start-up cancels. `cnn` and `lstm` are the paper's networks, for perf:
 //   perf record build/bench/bin/steps lstm ignd 3000
-#include "cli/paper_networks.hpp"
+#include "bench/paper_networks.hpp"
 #include "ignd/ignd.hpp"
 
 #include <algorithm>
@@ -57,8 +57,8 @@ void train_hashed(const ignd::TrainerOptions& options, std::size_t steps) {
 void train_cnn(const ignd::TrainerOptions& options, std::size_t steps) {
   ignd::RandomStream stream(1, "steps");
   std::vector<std::vector<float>> images;
-  for (std::size_t i = 0; i < 8; ++i) images.push_back(ignd::cli::random_image(stream));
-  ignd::Network<float> model(ignd::cli::cnn_text);
+  for (std::size_t i = 0; i < 8; ++i) images.push_back(ignd::bench::random_image(stream));
+  ignd::Network<float> model(ignd::bench::cnn_text);
   ignd::Trainer<float> trainer(model, options);
   for (std::size_t i = 0; i < steps; ++i) trainer.step({{images[i % images.size()]}, 1});
 }
@@ -66,8 +66,8 @@ void train_cnn(const ignd::TrainerOptions& options, std::size_t steps) {
 void train_lstm(const ignd::TrainerOptions& options, std::size_t steps) {
   ignd::RandomStream stream(1, "steps");
   std::vector<std::vector<std::uint32_t>> texts;
-  for (std::size_t i = 0; i < distinct; ++i) texts.push_back(ignd::cli::random_text(stream));
-  ignd::Network<float> model(ignd::cli::lstm_text);
+  for (std::size_t i = 0; i < distinct; ++i) texts.push_back(ignd::bench::random_text(stream));
+  ignd::Network<float> model(ignd::bench::lstm_text);
   ignd::Trainer<float> trainer(model, options);
   for (std::size_t i = 0; i < steps; ++i) trainer.step({{.values = {}, .index = texts[i % texts.size()]}, 1});
 }
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   try {
     if (argc != 4) throw ignd::InvalidArgument("usage: steps mlp|hashed|cnn|lstm OPTIMIZER STEPS");
     const std::string model = argv[1];
-    const double rate = model == "cnn" || model == "lstm" ? ignd::cli::resting_rate : 1e-3;
+    const double rate = model == "cnn" || model == "lstm" ? ignd::bench::resting_rate : 1e-3;
     const ignd::TrainerOptions options{.optimizer = ignd::find_optimizer(argv[2]),
                                        .schedule = ignd::Schedule::constant(rate)};
     find_training(model)(options, std::strtoul(argv[3], nullptr, 10));

@@ -129,7 +129,7 @@ double score(const Scores& quality, const Scores& constant) {
   return quality.regression ? quality.regression->rmse / constant.regression->rmse : 1;
 }
 
-double train(const TableDataset& task, RunOptions options, bool raced) {
+double train(const TableDataset& task, TrainingOptions options, bool raced) {
   const std::atomic<bool> stop = false;
   if (raced) {
     const Race result = race(task, options, 20'000, stop);
@@ -137,7 +137,7 @@ double train(const TableDataset& task, RunOptions options, bool raced) {
     options.rate = *result.best;
   }
   Run run(task, options);
-  while (run.status() == TrainingStatus::running) run.learn_epoch(stop, [] {});
+  while (run.status() == RunStatus::running) run.learn_epoch(stop, [] {});
   const auto model = run.kept();
   Trace<float> trace(*model);
   const auto& rows = task.split().validation;
@@ -145,7 +145,7 @@ double train(const TableDataset& task, RunOptions options, bool raced) {
   return score(quality, evaluate(task, rows, [](const Input<float>&) { return 0.0; }));
 }
 
-void print_row(const std::vector<Table>& tables, const std::string& label, const RunOptions& options, bool raced) {
+void print_row(const std::vector<Table>& tables, const std::string& label, const TrainingOptions& options, bool raced) {
   fmt::print("{:<36}", label);
   for (const Table& table : tables) {
     double sum = 0;
@@ -154,7 +154,7 @@ void print_row(const std::vector<Table>& tables, const std::string& label, const
       DatasetOptions task;
       task.target = "y";
       task.seed = seed;
-      RunOptions run = options;
+      TrainingOptions run = options;
       run.seed = seed;
       sum += train(TableDataset(table, task), run, raced);
     }
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
     }
     fmt::print("\n");
     for (const char* name : {"sgd", "ignd", "adam", "adam-ignd"}) {
-      RunOptions options;
+      TrainingOptions options;
       options.optimizer = find_optimizer(name);
       for (const double rate : race_rates(options.optimizer)) {
         options.rate = rate;
@@ -185,17 +185,17 @@ int main(int argc, char** argv) {
       }
       print_row(tables, fmt::format("{} auto", name), options, true);
     }
-    RunOptions options;
+    TrainingOptions options;
     for (const char* model : {"mlp:32", "mlp:64,32", "mlp:64,64", "mlp:128,128"}) {
       options.model = model;
       print_row(tables, fmt::format("adam auto {}", model), options, true);
     }
-    options.model = RunOptions().model;
+    options.model = TrainingOptions().model;
     for (const std::uint64_t epochs : {5, 10, 40}) {
       options.epochs = epochs;
       print_row(tables, fmt::format("adam auto, {} epochs", epochs), options, true);
     }
-    options.epochs = RunOptions().epochs;
+    options.epochs = TrainingOptions().epochs;
     options.schedule = "constant";
     print_row(tables, "adam auto, constant rate", options, true);
     return 0;

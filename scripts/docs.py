@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fills the numbers of the documentation in, or checks them.
 
-    scripts/docs.py check [--tier quick|slow|hours] [PAGE...]
-    scripts/docs.py fill  [--tier quick|slow|hours] [PAGE...]
+    scripts/docs.py check [--tier quick|slow|hours] [--only TEXT] [PAGE...]
+    scripts/docs.py fill  [--tier quick|slow|hours] [--only TEXT] [PAGE...]
 
 Pages mark what a command printed in two ways:
 
@@ -10,6 +10,7 @@ Pages mark what a command printed in two ways:
 
 before an indented block, a transcript: every line that starts with `$` is a command, the lines below it are what it
 printed. `...` stands for lines that are left out. Blocks of one page share a scratch folder, which has the files.
+`stderr=drop` leaves out the standard error, where a run says how far it is.
 
     <!-- from: bench/real_data.py tier=slow -->
     ...
@@ -17,9 +18,19 @@ printed. `...` stands for lines that are left out. Blocks of one page share a sc
 
 around Markdown that the command, run in the project's folder, prints.
 
+    <!-- by hand: the paper's values -->
+
+before a table says why no command prints it; with `<!-- end -->` behind, it says so of all tables between the two.
+
 `check` runs the commands again. Words must be the same; numbers may differ by 10 % (`within=0.2` after `tier` changes
-that), since another instruction set rounds differently and training carries roundings on. Times are not compared.
-A block above the tier asked for is left out, and so is one whose data sets are not there; both are said.
+that), since another instruction set rounds differently and training carries roundings on. In `.222 ± .021` the mean may
+also differ by the deviation, and the deviation by a factor of five. Times and speeds are not compared.
+
+A block above the tier asked for is left out, and so is one whose data sets are not there; both are said. `--only` takes
+the blocks with that text in a command.
+
+It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
+from. Whole numbers pass: most of them are options and sizes.
 """
 
 import argparse
@@ -35,12 +46,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TIERS = ["quick", "slow", "hours"]
 MARK = re.compile(r"^<!-- (run|from):(.*)-->$")
-SETTING = re.compile(r"(files|tier|within)=")
+BY_HAND = re.compile(r"^<!-- by hand: \S.*-->$")
+END = "<!-- end -->"
+SETTING = re.compile(r"(files|tier|within|stderr)=")
 NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?!\w)"
 )
-# What a time is followed by, and the JSON keys of times.
-TIME_AFTER = re.compile(r"\s?(?:s|ms|us|minutes|seconds|samples/s|examples/s|examples a second)\b")
+DECIMAL = re.compile(r"(?<![\w.])\d*\.\d+(?![\w.]*\.\d)")
+MEASURED_CELL = re.compile(r"[-+−~*]*" + DECIMAL.pattern)
+# What a time or a speed is followed by, and the JSON keys of times.
+TIME_AFTER = re.compile(
+    r"\s?(?:s|ms|us|minutes|seconds|(?:million )?(?:samples|examples|tokens)/s|examples a second|MB/s)\b"
+)
 TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
 
 
@@ -55,6 +72,7 @@ class Block:
         self.files = [name for name in settings.get("files", "").split(",") if name]
         self.tier = settings.get("tier", "quick")
         self.within = float(settings.get("within", "0.1"))
+        self.drops_stderr = settings.get("stderr") == "drop"
         if self.tier not in TIERS:
             raise SystemExit(f"unknown tier '{self.tier}'")
 
@@ -68,7 +86,7 @@ def blocks_of(lines):
             continue
         first = last = i + 1
         if mark[1] == "from":
-            while lines[last] != "<!-- end -->":
+            while lines[last] != END:
                 last += 1
         else:
             while lines[first] == "":
@@ -79,6 +97,53 @@ def blocks_of(lines):
             while lines[last - 1] == "":
                 last -= 1
         found.append(Block(mark[1], mark[2], first, last))
+    return found
+
+
+def marked_lines(lines):
+    """The numbers of the lines that a mark says the origin of."""
+    marked = {i for block in blocks_of(lines) for i in range(block.first, block.last)}
+    for i, line in enumerate(lines):
+        if not BY_HAND.match(line):
+            continue
+        next_mark = next((k for k in range(i + 1, len(lines)) if lines[k].startswith("<!-- ")), None)
+        if next_mark is not None and lines[next_mark] == END:
+            marked.update(range(i, next_mark))
+            continue
+        first = next((k for k in range(i + 1, len(lines)) if lines[k] != ""), len(lines))
+        while first < len(lines) and lines[first].lstrip().startswith("|"):
+            marked.add(first)
+            first += 1
+    return marked
+
+
+def is_measured_row(line):
+    """Whether a cell of a table's row begins with a decimal."""
+    return any(MEASURED_CELL.match(cell.strip()) for cell in line.strip().strip("|").split("|"))
+
+
+def unmarked_numbers(lines):
+    """The first lines of tables and transcripts that have decimals and no mark."""
+    marked, found = marked_lines(lines), []
+    fenced, table, transcript = False, None, None
+    for i, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        is_row, indented = line.lstrip().startswith("|"), line.startswith("    ")
+        table = (i if table is None else table) if is_row else None
+        if line != "" and not indented:
+            transcript = None
+        elif line.startswith("    $ "):
+            transcript = i
+        if fenced or i in marked:
+            continue
+        if is_row and is_measured_row(line):
+            start = table
+        elif transcript not in (None, i) and DECIMAL.search(line):
+            start = transcript
+        else:
+            continue
+        if start not in found:
+            found.append(start)
     return found
 
 
@@ -104,13 +169,22 @@ def close(a, b, within):
 
 
 def agrees(old, new, within):
-    old_numbers, old_words = numbers_and_words(old)
+    old_numbers, words = numbers_and_words(old)
     new_numbers, new_words = numbers_and_words(new)
-    return (
-        old_words == new_words
-        and len(old_numbers) == len(new_numbers)
-        and all(close(a, b, within) for a, b in zip(old_numbers, new_numbers))
-    )
+    if words != new_words or len(old_numbers) != len(new_numbers):
+        return False
+    for i, (a, b) in enumerate(zip(old_numbers, new_numbers)):
+        if within > 0 and words[i + 1] == "±":
+            # A mean: as far apart as either says that it may be.
+            deviation = max(old_numbers[i + 1], new_numbers[i + 1])
+            good = close(a, b, within) or abs(a - b) <= deviation
+        elif within > 0 and words[i] == "±":
+            good = max(a, b) <= 5 * min(a, b)  # few seeds tell little more
+        else:
+            good = close(a, b, within)
+        if not good:
+            return False
+    return True
 
 
 def same_shape(old, new):
@@ -151,6 +225,10 @@ def merged(old, new):
     return [kept[i] for i in range(len(new))]
 
 
+class CommandFailed(Exception):
+    pass
+
+
 class Runner:
     """Runs the commands of one page."""
 
@@ -181,20 +259,23 @@ class Runner:
                 return made.stderr.strip()
         return ""
 
-    def output(self, command, folder=None):
+    def output(self, command, folder=None, drops_stderr=False):
+        """What a command prints; in a folder of ours it must not fail."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder or self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.DEVNULL if drops_stderr else subprocess.STDOUT,
             text=True,
         )
+        if folder and done.returncode != 0:
+            raise CommandFailed(f"{command} failed:\n{done.stdout.strip()}")
         return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
 
 
-def transcript(lines, runner):
+def transcript(lines, runner, drops_stderr):
     """A transcript as it would be printed now."""
     out, at = [], 0
     body = [line[4:] for line in lines]
@@ -214,7 +295,7 @@ def transcript(lines, runner):
         while old and old[-1] == "":
             old.pop()
             blank += 1
-        out += elided(old, runner.output(command)) + [""] * blank
+        out += elided(old, runner.output(command, drops_stderr=drops_stderr)) + [""] * blank
     return ["    " + line if line else "" for line in out]
 
 
@@ -226,15 +307,23 @@ def differences(old, new, within):
 
 
 def work_on(page, arguments, program):
-    """Returns the number of blocks that disagree."""
+    """Returns the number of blocks that disagree or could not be made."""
     lines = page.read_text().split("\n")
     blocks = blocks_of(lines)
     wrong = 0
+    if arguments.action == "check":
+        for i in unmarked_numbers(lines):
+            print(f"{page.relative_to(ROOT)}:{i + 1}: UNMARKED NUMBERS, no command or reason is given for them")
+            wrong += 1
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(program, folder)
         results = []
         for block in blocks:
             name = f"{page.relative_to(ROOT)}:{block.first + 1}"
+            old = lines[block.first : block.last]
+            commands = [block.command, *(line for line in old if line.startswith("    $ "))]
+            if not any(arguments.only in command for command in commands):
+                continue
             if TIERS.index(block.tier) > TIERS.index(arguments.tier):
                 print(f"{name}: left out, tier {block.tier}")
                 continue
@@ -242,8 +331,15 @@ def work_on(page, arguments, program):
             if missing:
                 print(f"{name}: left out, {missing}")
                 continue
-            old = lines[block.first : block.last]
-            new = transcript(old, runner) if block.kind == "run" else runner.output(block.command, ROOT)
+            try:
+                if block.kind == "run":
+                    new = transcript(old, runner, block.drops_stderr)
+                else:
+                    new = runner.output(block.command, ROOT)
+            except CommandFailed as failure:
+                wrong += 1
+                print(f"{name}: FAILED, {failure}")
+                continue
             found = differences(old, new, block.within)
             if arguments.action == "check":
                 wrong += bool(found)
@@ -263,15 +359,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["check", "fill"])
     parser.add_argument("--tier", choices=TIERS, default="quick")
+    parser.add_argument("--only", default="")
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/bin/ignd")
     parser.add_argument("pages", nargs="*", type=Path)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # pages may stand behind options
     if not arguments.program.exists():
         raise SystemExit(f"there is no {arguments.program}; ./run builds it")
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
     if wrong:
-        raise SystemExit(f"{wrong} blocks disagree with the program; scripts/docs.py fill brings them up to date")
+        raise SystemExit(f"{wrong} blocks failed, are unmarked, or disagree, which scripts/docs.py fill mends")
 
 
 if __name__ == "__main__":

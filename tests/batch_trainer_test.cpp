@@ -459,7 +459,7 @@ TEST(BatchTrainer, WithoutDampingTheBatchIsFittedOrRefused) {
     trainer.step(dependent);
     FAIL() << "two samples are the same";
   } catch (const SingularSystem& fault) {
-    EXPECT_STREQ(fault.what(), "the system of the batch has no solution to rounding with lambda 0; use a larger one");
+    EXPECT_STREQ(fault.what(), "the system of the batch is singular to rounding with lambda 0; use a larger one");
   }
   EXPECT_EQ(weights_of(model), before);
   EXPECT_EQ(trainer.steps(), 1U);
@@ -911,7 +911,7 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
     return testing::message_of([&] { BatchTrainer<double> trainer(model, options); });
   };
   constexpr auto exact = BatchMode::exact;
-  EXPECT_EQ(fault({.batch = {.size = 0}}), "a batch of 0 samples; it needs one at least");
+  EXPECT_EQ(fault({.batch = {.size = 0}}), "a batch needs at least one sample");
   EXPECT_EQ(fault({.batch = {.mode = exact, .lambda = -1}}), "lambda is -1, but must be a finite number of at least 0");
   EXPECT_EQ(fault({.batch = {.mode = exact, .lambda = std::nan("")}}),
             "lambda is nan, but must be a finite number of at least 0");
@@ -920,18 +920,18 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
   EXPECT_EQ(fault({.optimizer = find_optimizer("adam-ignd"), .batch = {.mode = exact, .adaptive = true}}),
             "an adaptive lambda needs plain steps, not the transform 'adam'");
   EXPECT_EQ(fault({.optimizer = find_optimizer("sgd"), .batch = {.mode = exact}}),
-            "an exact step is one of Gauss-Newton, not of the rule 'gradient'");
+            "exact steps need the rule gauss-newton, not 'gradient'");
   EXPECT_EQ(fault({.l2 = 0.1, .batch = {.mode = exact}}),
             "l2 cannot be combined with exact steps of the rule 'gauss-newton:eps_c=auto,eps_lm=1e-05'");
   EXPECT_EQ(fault({.preconditioner = PreconditionerKind::fading_second_moment}),
-            "the fading metric is one of single samples; use second_moment");
+            "the fading preconditioner works on single samples only; use second_moment");
   EXPECT_EQ(fault({.loss = make_vector_loss("softmax")}),
-            "the softmax loss needs a model with an output for each class, two at least");
+            "the softmax loss needs a model with one output per class, at least two");
   EXPECT_EQ(fault({.batch = {.size = 10000, .mode = exact, .memory = 1000000}}),
             "exact steps of 10000 samples with 1 output take 3200 MB, more than the 1 MB allowed; use smaller "
             "batches");
   EXPECT_EQ(fault({.batch = {.size = std::size_t{1} << 62}}),
-            "there is no memory for a batch of 4611686018427387904 samples");
+            "there is not enough memory for a batch of 4611686018427387904 samples");
   EXPECT_EQ(fault({.loss = nullptr}), "there is no loss");
   EXPECT_NE(fault({.l2 = -1, .batch = {.size = 0, .lambda = -2}}).find("; "), std::string::npos);
 
@@ -939,7 +939,7 @@ TEST(BatchTrainer, RefusesWhatCannotBe) {
   EXPECT_EQ(testing::message_of([&] { Trainer<double> trainer(several, {}); }),
             "the network has 3 outputs; only batches read and train it");
   EXPECT_EQ(testing::message_of([&] { BatchTrainer<double> trainer(several, {.loss = make_vector_loss("logistic")}); }),
-            "the loss 'logistic' is one of a single output, but the model has 3");
+            "the loss 'logistic' takes one output, but the model has 3");
   BatchTrainerOptions softmax{.loss = make_vector_loss("softmax"), .batch = {.size = 1000, .memory = 1000}};
   EXPECT_EQ(testing::message_of([&] { BatchTrainer<double> trainer(several, softmax); }),
             "average steps of 1000 samples with 3 outputs take 0.144 MB, more than the 0.001 MB allowed; use smaller "

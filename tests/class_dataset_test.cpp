@@ -36,13 +36,12 @@ std::shared_ptr<const TextSet> texts(std::size_t count, bool parts = false, std:
   return set;
 }
 
-TextDataset task_of(std::shared_ptr<const TextSet> set, const ClassDatasetOptions& options = {},
-                    std::size_t length = 8) {
+TextDataset task_of(std::shared_ptr<const TextSet> set, const DatasetOptions& options = {}, std::size_t length = 8) {
   return {std::move(set), {.length = length, .vocabulary = 10, .text_column = "", .target_column = ""}, options};
 }
 
-RunOptions run_options() {
-  RunOptions options;
+TrainingOptions run_options() {
+  TrainingOptions options;
   options.model = "lstm:4x6";
   options.optimizer = find_optimizer("adam-ignd");
   options.rate = 0.03;
@@ -133,7 +132,7 @@ TEST(TextDataset, ChecksumIsOfEverything) {
 TEST(TextRun, LearnsWhichTextsHaveAWord) {
   const TextDataset task = task_of(texts(600));
   ignd::Run run(task, run_options());
-  while (run.status() == TrainingStatus::running) run.learn_epoch(never, [] {});
+  while (run.status() == RunStatus::running) run.learn_epoch(never, [] {});
   const auto model = run.kept();
   const Scores quality = evaluate(task, task.split().test, [&](const Input<float>& x) { return model->predict(x); });
   EXPECT_GT(quality.classification->accuracy, 0.95) << "the classes can be told apart without error";
@@ -142,12 +141,12 @@ TEST(TextRun, LearnsWhichTextsHaveAWord) {
 TEST(TextRun, StoppedAnywhereEndsWithTheSameBits) {
   const TextDataset task = task_of(texts(120));
   ignd::Run whole(task, run_options());
-  while (whole.status() == TrainingStatus::running) whole.learn_epoch(never, [] {});
+  while (whole.status() == RunStatus::running) whole.learn_epoch(never, [] {});
   auto run = std::make_unique<ignd::Run>(task, run_options());
-  for (std::uint64_t steps = 7; run->status() == TrainingStatus::running; steps += 31) {
+  for (std::uint64_t steps = 7; run->status() == RunStatus::running; steps += 31) {
     run->learn_epoch(
         never, [] {}, steps);
-    if (run->status() == TrainingStatus::running && run->learned() < steps) continue;
+    if (run->status() == RunStatus::running && run->learned() < steps) continue;
     EXPECT_LE(run->learned(), steps);
     Checkpoint saved;
     run->save(saved);

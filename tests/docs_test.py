@@ -45,6 +45,12 @@ class Agreement(unittest.TestCase):
         self.assertFalse(docs.agrees("saved a.ignd", "replaced a.ignd", 0.1))
         self.assertFalse(docs.agrees("mape 0.1", "mape n/a", 0.1))
 
+    def test_means_may_differ_by_their_deviations(self):
+        self.assertTrue(docs.agrees("| .0067 ± .0054 |", "| -.0010 ± .0090 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .021 |", "| .250 ± .025 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .002 |", "| .222 ± .021 |", 0.1))
+        self.assertFalse(docs.agrees("| .222 ± .021 |", "| .223 ± .021 |", 0))
+
     def test_times_are_not_compared(self):
         self.assertTrue(docs.agrees("in 0.0155 s (5.17e+05 samples/s)", "in 14 s (21 samples/s)", 0.1))
         self.assertTrue(docs.agrees('{"seconds":0.1,"rows":7}', '{"seconds":9.5,"rows":7}', 0.1))
@@ -63,15 +69,47 @@ class Elision(unittest.TestCase):
         self.assertEqual(docs.elided(["head", "..."], new), ["head", "..."])
 
 
+class Unmarked(unittest.TestCase):
+    TABLE = "| | error |\n|---|---|\n| b = 8 | **.26** ± .02 |\n"
+
+    def found(self, page):
+        return docs.unmarked_numbers(page.split("\n"))
+
+    def test_a_table_of_decimals_needs_a_mark(self):
+        self.assertEqual(self.found("Text\n\n" + self.TABLE + "\nText\n\n" + self.TABLE), [2, 8])
+        self.assertEqual(self.found("- a list\n\n  | took |\n  |---|\n  | 1.3 s |"), [2])
+
+    def test_a_command_or_a_reason_is_a_mark(self):
+        self.assertEqual(self.found("<!-- from: true -->\n" + self.TABLE + "<!-- end -->"), [])
+        self.assertEqual(self.found("<!-- by hand: the paper's values -->\n\n" + self.TABLE), [])
+
+    def test_a_reason_holds_for_one_table_or_up_to_its_end(self):
+        reason = "<!-- by hand: the paper's values -->\n"
+        self.assertEqual(self.found(reason + self.TABLE + "\n" + self.TABLE), [5])
+        self.assertEqual(self.found(reason + self.TABLE + "\n" + self.TABLE + "<!-- end -->\n" + self.TABLE), [9])
+        self.assertEqual(self.found("<!-- by hand: -->\n" + self.TABLE), [1])
+
+    def test_a_transcript_with_decimals_needs_one_too(self):
+        self.assertEqual(self.found("    $ ignd bench\n    took 0.5 s"), [0])
+        self.assertEqual(self.found("<!-- run: -->\n\n    $ ignd bench\n    took 0.5 s"), [])
+
+    def test_commands_options_and_versions_have_none(self):
+        self.assertEqual(self.found("    $ ignd train a.csv --lr 0.1\n\n    $ ignd train b.csv --lr 0.5"), [])
+        self.assertEqual(self.found("| `--lrs` | `1e-6:1:2` |\n|---|---|\n| date | 31.12.2024, 9.11.9 | 224 |"), [])
+        self.assertEqual(self.found("```\n| x = 0.5 | .5 |\n```"), [])
+
+
 class Pages(unittest.TestCase):
-    def work(self, action, mape="0.0826", tier="quick"):
+    def work(self, action, mape="0.0826", tier="quick", more="", only=""):
         """What is printed, how many blocks disagree, and the page afterwards."""
         with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
             page = Path(folder) / "page.md"
-            page.write_text(PAGE.format(mape=mape, tier=tier))
+            page.write_text(PAGE.format(mape=mape, tier=tier) + more)
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
-                wrong = docs.work_on(page, SimpleNamespace(action=action, tier="quick"), Path("/bin/true"))
+                wrong = docs.work_on(
+                    page, SimpleNamespace(action=action, tier="quick", only=only), Path("/bin/true")
+                )
             return said.getvalue(), wrong, page.read_text()
 
     def test_a_true_page_agrees(self):
@@ -84,6 +122,11 @@ class Pages(unittest.TestCase):
         self.assertIn("-    mape 0.0972", said)
         self.assertIn("+    mape 0.0826", said)
 
+    def test_an_unmarked_table_fails_the_check(self):
+        said, wrong, _ = self.work("check", more="\n" + Unmarked.TABLE)
+        self.assertEqual(wrong, 1)
+        self.assertIn("page.md:16: UNMARKED NUMBERS", said)
+
     def test_filling_in_mends_it_and_nothing_else(self):
         _, _, page = self.work("fill", mape="0.0972")
         self.assertEqual(page, PAGE.format(mape="0.0826", tier="quick"))
@@ -92,6 +135,18 @@ class Pages(unittest.TestCase):
         said, wrong, _ = self.work("check", tier="slow")
         self.assertIn("left out, tier slow", said)
         self.assertEqual((said.count("agrees"), wrong), (1, 0))
+
+    def test_a_command_that_fails_leaves_the_page_as_it_is(self):
+        failing = "\n<!-- from: false -->\n| a | .5 |\n<!-- end -->\n"
+        said, wrong, page = self.work("fill", mape="0.0972", more=failing)
+        self.assertIn("FAILED", said)
+        self.assertEqual(wrong, 1)
+        self.assertEqual(page, PAGE.format(mape="0.0826", tier="quick") + failing)
+
+    def test_only_some_blocks(self):
+        said, _, page = self.work("fill", mape="0.0972", only="echo")
+        self.assertEqual(said.count("filled in"), 1)
+        self.assertEqual(page, PAGE.format(mape="0.0972", tier="quick"))
 
 
 if __name__ == "__main__":

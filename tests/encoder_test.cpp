@@ -43,12 +43,12 @@ std::vector<std::uint32_t> first_rows(std::size_t count) {
 Encoder fit_all(const Table& table, bool use_ids = false) {
   std::vector<std::size_t> columns(table.columns().size());
   std::iota(columns.begin(), columns.end(), std::size_t{0});
-  return Encoder::fit(table, columns, first_rows(table.size()), use_ids);
+  return Encoder::fit(table, columns, first_rows(table.size()), {.use_ids = use_ids});
 }
 
 // Of the column x only.
 Encoder fit_column(const Table& table, bool use_ids = false) {
-  return Encoder::fit(table, std::vector<std::size_t>{0}, first_rows(table.size()), use_ids);
+  return Encoder::fit(table, std::vector<std::size_t>{0}, first_rows(table.size()), {.use_ids = use_ids});
 }
 
 Features encode(const Encoder& encoder, const Table& table, std::size_t row, std::size_t* unknown = nullptr) {

@@ -293,12 +293,13 @@ TEST(Experiment, EveryFaultOfARungIsFound) {
 }
 
 TEST(Experiment, ByValidationRungsHaveTuningSeedsToo) {
-  std::string text = replaced(in_rungs, "task = \"frozen-lake\"", "task = \"tabular\"");
+  std::string text = replaced(in_rungs, "task = \"frozen-lake\"", "task = \"training\"");
   text = replaced(text, "columns = [\"early\"]", "");
   text = replaced(text, "choose-by = \"tuning-seeds\"", "choose-by = \"validation\"");
   for (const auto* settings : {"episodes = 50", "{ episodes = 5, gamma = 0.7 }", "{ episodes = 20 }",
                                "{ episodes = 10 }", "{ gamma = 0.9 }", "{ gamma = 0.8, scales = \"random\" }"}) {
-    text = replaced(text, settings, settings[0] == '{' ? "{ epochs = 1 }" : "epochs = 2");
+    text = replaced(text, settings,
+                    settings[0] == '{' ? "{ epochs = 1 }" : "epochs = 2\ndata = \"diamonds\"\ntarget = \"price\"");
   }
   const Experiment made = parse_experiment(text, "test", {});
   EXPECT_TRUE(made.search.by_validation);

@@ -15,7 +15,7 @@ namespace {
 // All settings at what they are if none is given, but for those given.
 Settings settings(const std::map<std::string, std::string>& given = {}) {
   std::map<std::string, std::string> values;
-  for (const SettingKey& key : frozen_lake_task().keys()) values[key.name] = key.otherwise;
+  for (const SettingKey& key : frozen_lake_task().keys()) values[key.name] = key.default_value;
   for (const auto& [name, value] : given) values.at(name) = value;
   return Settings(values);
 }
@@ -109,7 +109,7 @@ TEST(FrozenLakeTask, ShowsWhereATinyRateHelps) {
 
 TEST(FrozenLakeTask, StopsWhenAsked) {
   const std::atomic<bool> stop = true;
-  EXPECT_THROW(frozen_lake_task().run({"frozen-lake", settings(), find_optimizer("ignd"), 1, 1}, stop), RunStopped);
+  EXPECT_THROW(frozen_lake_task().run({"frozen-lake", settings(), find_optimizer("ignd"), 1, 1}, stop), Stopped);
 }
 
 TEST(FrozenLakeTask, SaysWhatIsWrong) {
@@ -123,11 +123,11 @@ TEST(FrozenLakeTask, SaysWhatIsWrong) {
 
 TEST(FrozenLakeTask, HasUsableDefaultsAndCosts) {
   for (const SettingKey& key : frozen_lake_task().keys()) {
-    EXPECT_FALSE(key.meaning.empty()) << key.name;
-    EXPECT_FALSE(key.otherwise.empty()) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
+    EXPECT_FALSE(key.default_value.empty()) << key.name;
     if (key.kind != SettingKey::Kind::number && key.kind != SettingKey::Kind::count) continue;
-    EXPECT_GE(std::stod(key.otherwise), key.low) << key.name;
-    EXPECT_LE(std::stod(key.otherwise), key.high) << key.name;
+    EXPECT_GE(std::stod(key.default_value), key.low) << key.name;
+    EXPECT_LE(std::stod(key.default_value), key.high) << key.name;
   }
   const auto cost = [](const std::map<std::string, std::string>& given) {
     return frozen_lake_task().cost({"frozen-lake", settings(given), {}, 1, 1});

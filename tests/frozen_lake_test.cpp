@@ -158,9 +158,9 @@ TEST(FrozenLake, HasTheKnownOptimalValues) {
   EXPECT_NEAR(optimal_value(FrozenLake("8x8", true), 0.99), 0.415, 5e-4);
 }
 
-TEST(LakeWalk, DrawsTheListedTransitions) {
+TEST(FrozenLakeEnvironment, DrawsTheListedTransitions) {
   const FrozenLake lake("4x4", true);
-  LakeWalk walk(lake, RandomStream(1, "environment"));
+  FrozenLakeEnvironment walk(lake, RandomStream(1, "environment"));
   RandomStream agent(1, "agent");
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, double>> seen;
   std::uint32_t state = walk.reset();
@@ -186,9 +186,9 @@ TEST(LakeWalk, DrawsTheListedTransitions) {
   }
 }
 
-TEST(LakeWalk, EndsWhereTheLakeDoes) {
+TEST(FrozenLakeEnvironment, EndsWhereTheLakeDoes) {
   const FrozenLake lake("4x4", false);
-  LakeWalk walk(lake, RandomStream(1, "environment"));
+  FrozenLakeEnvironment walk(lake, RandomStream(1, "environment"));
   walk.reset();
   Outcome outcome;
   for (const std::uint32_t action : {FrozenLake::down, FrozenLake::down, FrozenLake::right, FrozenLake::down,
@@ -210,10 +210,10 @@ TEST(LakeWalk, EndsWhereTheLakeDoes) {
   EXPECT_TRUE(outcome.terminated);
 }
 
-TEST(LakeWalk, IsCutShortAtTheStepLimit) {
+TEST(FrozenLakeEnvironment, IsCutShortAtTheStepLimit) {
   for (const KnownMap& map : known_maps()) {
     const FrozenLake lake(map.name, false);
-    LakeWalk walk(lake, RandomStream(1, "environment"));
+    FrozenLakeEnvironment walk(lake, RandomStream(1, "environment"));
     for (int episode = 0; episode < 2; ++episode) {
       walk.reset();
       for (std::uint64_t step = 1; step <= map.step_limit; ++step) {
@@ -227,9 +227,9 @@ TEST(LakeWalk, IsCutShortAtTheStepLimit) {
 }
 
 // As Gymnasium's wrapper has it: the limit does not ask what the lake said.
-TEST(LakeWalk, CanEndInBothWaysAtOnce) {
+TEST(FrozenLakeEnvironment, CanEndInBothWaysAtOnce) {
   const FrozenLake lake("4x4", false);
-  LakeWalk walk(lake, RandomStream(1, "environment"));
+  FrozenLakeEnvironment walk(lake, RandomStream(1, "environment"));
   walk.reset();
   for (int step = 1; step < 99; ++step) walk.step(FrozenLake::up);
   walk.step(FrozenLake::down);
@@ -238,9 +238,9 @@ TEST(LakeWalk, CanEndInBothWaysAtOnce) {
   EXPECT_TRUE(outcome.truncated);
 }
 
-TEST(LakeWalk, RefusesWhatIsNoStep) {
+TEST(FrozenLakeEnvironment, RefusesWhatIsNoStep) {
   const FrozenLake lake("4x4", true);
-  LakeWalk walk(lake, RandomStream(1, "environment"));
+  FrozenLakeEnvironment walk(lake, RandomStream(1, "environment"));
   EXPECT_THROW(walk.step(0), InvalidArgument);
   walk.reset();
   EXPECT_THROW(walk.step(4), InvalidArgument);

@@ -386,10 +386,10 @@ TEST_F(Images, ReadingCanBeStopped) {
     EXPECT_EQ(total, 300U);
     if (done == 3) stop = true;
   };
-  EXPECT_THROW(ImageSet::open(path("a.zip"), small, options), ReadingStopped);
+  EXPECT_THROW(ImageSet::open(path("a.zip"), small, options), Stopped);
   EXPECT_EQ(seen, 0U);
   stop = false;
-  EXPECT_THROW(ImageSet::open(path("a.zip"), small, options), ReadingStopped);
+  EXPECT_THROW(ImageSet::open(path("a.zip"), small, options), Stopped);
   EXPECT_LT(seen, 300U);
   EXPECT_TRUE(cache_files().empty());
 

@@ -257,7 +257,7 @@ TEST_F(ImageFile, DecodingOfAJpegCanBeStopped) {
     stop = false;
     decode_image(file, "x", few_pixels, &stop);
     stop = true;
-    EXPECT_THROW(decode_image(file, "x", few_pixels, &stop), ReadingStopped);
+    EXPECT_THROW(decode_image(file, "x", few_pixels, &stop), Stopped);
   }
 }
 

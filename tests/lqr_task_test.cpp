@@ -17,7 +17,7 @@ using Changes = std::map<std::string, std::string>;
 
 Settings settings_with(const Changes& changes) {
   Changes values;
-  for (const SettingKey& key : lqr_task().keys()) values[key.name] = key.otherwise;
+  for (const SettingKey& key : lqr_task().keys()) values[key.name] = key.default_value;
   for (const auto& [name, value] : changes) values[name] = value;
   return Settings(values);
 }
@@ -36,9 +36,9 @@ TEST(LqrTask, ItsKeysAreWellFormed) {
   std::set<std::string> names;
   for (const SettingKey& key : lqr_task().keys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
-    EXPECT_FALSE(key.meaning.empty()) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
     if (key.kind != SettingKey::Kind::word) continue;
-    EXPECT_EQ(std::ranges::count(key.choices, key.otherwise), 1) << key.name;
+    EXPECT_EQ(std::ranges::count(key.choices, key.default_value), 1) << key.name;
   }
   EXPECT_EQ(fault({}), "");
 }
@@ -107,7 +107,7 @@ TEST(LqrTask, BothSamplingsAndBothEvaluationsRun) {
 
 TEST(LqrTask, StopsWhenAsked) {
   const std::atomic<bool> stop = true;
-  EXPECT_THROW(lqr_task().run({"lqr", settings_with({}), {}, 1, 1}, stop), RunStopped);
+  EXPECT_THROW(lqr_task().run({"lqr", settings_with({}), {}, 1, 1}, stop), Stopped);
 }
 
 TEST(LqrTask, CostGrowsWithTheWork) {

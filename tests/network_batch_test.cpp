@@ -3,7 +3,7 @@
 #include "ignd/batch_trainer.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/network.hpp"
-#include "models/transpose.hpp"
+#include "models/matrix_product.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -486,9 +486,8 @@ TEST(NetworkBatch, SeveralOutputsAreForBatchesOnly) {
   const std::string refused = "the network has 3 outputs; only batches read and train it";
   EXPECT_EQ(message_of([&] { Trainer<float> trainer(model, {}); }), refused);
   EXPECT_EQ(message_of([&] { model.predict({std::vector<float>{1, 2}}); }), refused);
-  EXPECT_EQ(
-      message_of([&] { check_network(text); }),
-      "the network has 3 outputs, but must end in one; of several classes a table's linear and mlp: models learn");
+  EXPECT_EQ(message_of([&] { check_network(text); }),
+            "the network has 3 outputs, but must end in one; for several classes, tables have linear and mlp: models");
   EXPECT_EQ(message_of([] { Network<float> forgotten("values 2; dense 4; relu"); }),
             "the network gives values 4, but must end with its outputs: dense 1, or dense with one unit for each");
   EXPECT_EQ(Network<float>("values 2; dense 1; relu").outputs(), 1U);

@@ -4,7 +4,7 @@
 #include "ignd/network.hpp"
 #include "ignd/random.hpp"
 #include "make_archive.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 

@@ -306,7 +306,7 @@ TEST_F(ImageTool, RefusesBrokenModels) {
   }
   refuse([&](Checkpoint& c) { c.set("image.size", std::span<const std::uint64_t>(huge)); }, "too large");
   refuse([](Checkpoint& c) { c.set("target.kind", std::string("number")); }, "has no classes");
-  refuse([](Checkpoint& c) { c.set("table.model", std::string("network:image 3 8 8; flatten; dense 2")); },
+  refuse([](Checkpoint& c) { c.set("trained.model", std::string("network:image 3 8 8; flatten; dense 2")); },
          "its model");
   refuse([](Checkpoint& c) { c.set("kind", std::string("text model")); }, "cannot be used");
   refuse([](Checkpoint& c) { c.set("kind", std::string("table model")); }, "cannot be used");

@@ -1,7 +1,7 @@
 #include "rl/policy_iteration.hpp"
 
 #include "dense_algebra.hpp"
-#include "rl/riccati.hpp"
+#include "rl/linear_system.hpp"
 #include "support.hpp"
 
 #include <array>

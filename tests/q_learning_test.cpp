@@ -1,12 +1,14 @@
 #include "rl/q_learning.hpp"
 
 #include "ignd/error.hpp"
+#include "rl/frozen_lake.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +19,20 @@ namespace {
 const Optimizer ql = find_optimizer("sgd");
 const Optimizer igndq = find_optimizer("ignd");
 
+std::size_t pairs(const FrozenLake& lake) { return std::size_t{lake.states()} * FrozenLake::action_count; }
+
+struct OwnLakeEnvironment {
+  FrozenLakeEnvironment environment;
+};
+
+// Q-learning on a lake, with the random streams of one seed.
+class LakeLearning : private OwnLakeEnvironment, public QLearning {
+ public:
+  LakeLearning(const FrozenLake& lake, std::vector<double> scales, const QLearningOptions& options, std::uint64_t seed)
+      : OwnLakeEnvironment{{lake, RandomStream(seed, "environment")}},
+        QLearning(environment, std::move(scales), options, seed) {}
+};
+
 constexpr int seeds = 20;
 constexpr int episodes = 600;
 
@@ -25,7 +41,7 @@ constexpr int episodes = 600;
 
 TEST(ActionValues, MoveExactlyToTheTargetAtRateOne) {
   RandomStream stream(1, "targets");
-  ActionValues values(std::vector<double>(8, 1.0), 0, ql, 1);
+  ActionValues values(4, std::vector<double>(8, 1.0), 0, ql, 1);
   for (int i = 0; i < 200; ++i) {
     const auto state = static_cast<std::uint32_t>(stream.below(2)),
                action = static_cast<std::uint32_t>(stream.below(4));
@@ -42,8 +58,8 @@ TEST(ActionValues, MoveAsTheRuleSays) {
   for (int i = 0; i < 300; ++i) {
     const double scale = stream.uniform(0.5, 100) * (stream.below(2) == 0 ? -1 : 1);
     const double rate = stream.uniform(0.01, 1), start = stream.normal(), target = stream.normal();
-    ActionValues gradient(std::vector<double>(4, scale), start, ql, rate);
-    ActionValues normalized(std::vector<double>(4, scale), start, igndq, rate);
+    ActionValues gradient(4, std::vector<double>(4, scale), start, ql, rate);
+    ActionValues normalized(4, std::vector<double>(4, scale), start, igndq, rate);
     EXPECT_NEAR(gradient.value(0, 2), start, 1e-14 * std::abs(start));
     ASSERT_TRUE(gradient.learn(0, 2, target));
     ASSERT_TRUE(normalized.learn(0, 2, target));
@@ -58,7 +74,7 @@ TEST(ActionValues, MoveAsTheRuleSays) {
 // Weights of untouched features drift with these transforms, and the values show it at once.
 TEST(ActionValues, AreUpToDateWithEveryTransform) {
   for (const std::string transform : {"momentum", "nesterov", "adam", "rmsprop"}) {
-    ActionValues values(std::vector<double>(8, 1.0), 0, {"gradient", transform}, 0.1);
+    ActionValues values(4, std::vector<double>(8, 1.0), 0, {"gradient", transform}, 0.1);
     Linear<double> model(8, false);
     Trainer<double> trainer(model, {.optimizer = {"gradient", transform}, .schedule = Schedule::constant(0.1)});
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -72,59 +88,56 @@ TEST(ActionValues, AreUpToDateWithEveryTransform) {
   }
 }
 
-BestActions actions(const std::vector<std::uint32_t>& list) {
-  BestActions best;
-  for (const std::uint32_t action : list) best.actions[best.count++] = action;
-  return best;
-}
+using Actions = std::vector<std::uint32_t>;
 
 TEST(ActionValues, AreTiedWithinTheTolerance) {
-  ActionValues values(std::vector<double>(4, 1.0), 0, ql, 1);
-  EXPECT_EQ(values.best_actions(0, 1e-3), actions({0, 1, 2, 3}));
+  ActionValues values(4, std::vector<double>(4, 1.0), 0, ql, 1);
+  EXPECT_EQ(values.best_actions(0, 1e-3), (Actions{0, 1, 2, 3}));
   values.learn(0, 1, 1);
-  EXPECT_EQ(values.best_actions(0, 1e-3), actions({1}));
+  EXPECT_EQ(values.best_actions(0, 1e-3), (Actions{1}));
   values.learn(0, 3, 0.9995);
-  EXPECT_EQ(values.best_actions(0, 1e-3), actions({1, 3}));
-  EXPECT_EQ(values.best_actions(0, 0), actions({1}));
+  EXPECT_EQ(values.best_actions(0, 1e-3), (Actions{1, 3}));
+  EXPECT_EQ(values.best_actions(0, 0), (Actions{1}));
   EXPECT_EQ(values.best_value(0), 1);
   values.learn(0, 3, 0.998);
-  EXPECT_EQ(values.best_actions(0, 1e-3), actions({1}));
+  EXPECT_EQ(values.best_actions(0, 1e-3), (Actions{1}));
   for (std::uint32_t action = 0; action < 4; ++action) values.learn(0, action, -1 - 1e-4 * action);
-  EXPECT_EQ(values.best_actions(0, 1e-3), actions({0, 1, 2, 3}));
-  EXPECT_EQ(values.best_actions(0, 1.5e-4), actions({0, 1}));
+  EXPECT_EQ(values.best_actions(0, 1e-3), (Actions{0, 1, 2, 3}));
+  EXPECT_EQ(values.best_actions(0, 1.5e-4), (Actions{0, 1}));
 }
 
 TEST(ActionValues, SayWhenTheyAreOfNoUse) {
-  ActionValues values(std::vector<double>(4, 1.0), 0, ql, 1);
+  ActionValues values(4, std::vector<double>(4, 1.0), 0, ql, 1);
   EXPECT_FALSE(values.learn(0, 0, std::numeric_limits<double>::infinity()));
   EXPECT_FALSE(values.learn(0, 0, std::numeric_limits<double>::quiet_NaN()));
   EXPECT_TRUE(values.learn(0, 0, 1));
   EXPECT_FALSE(values.learn(0, 0, 1e200));  // the square is not a number any more
   EXPECT_FALSE(values.learn(0, 0, 1));
 
-  ActionValues fast(std::vector<double>(4, 1e4), 0, ql, 1e300);
+  ActionValues fast(4, std::vector<double>(4, 1e4), 0, ql, 1e300);
   EXPECT_FALSE(fast.learn(0, 0, 1e5));
-  ActionValues slow(std::vector<double>(4, 1.0), 0, ql, 1e-300);
+  ActionValues slow(4, std::vector<double>(4, 1.0), 0, ql, 1e-300);
   EXPECT_TRUE(slow.learn(0, 0, 1));
 }
 
 TEST(ActionValues, RefuseScalesOfNoUse) {
   for (const double bad : {0.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_THROW(ActionValues({1, bad, 1, 1}, 0, ql, 1), InvalidArgument);
+    EXPECT_THROW(ActionValues(4, {1, bad, 1, 1}, 0, ql, 1), InvalidArgument);
   }
   const FrozenLake lake("4x4", false);
-  EXPECT_THROW(QLearning(lake, {1, 1, 1}, {}, 1), InvalidArgument);
-  EXPECT_THROW(QLearning(lake, equal_scales(lake), {.optimizer = {"no-such-rule", "plain"}}, 1), InvalidArgument);
+  EXPECT_THROW(LakeLearning(lake, {1, 1, 1}, {}, 1), InvalidArgument);
+  EXPECT_THROW(LakeLearning(lake, equal_scales(pairs(lake)), {.optimizer = {"no-such-rule", "plain"}}, 1),
+               InvalidArgument);
 }
 
 TEST(Scales, AreNonzeroIntegersAllEquallyLikely) {
   const FrozenLake lake("8x8", false);
-  EXPECT_EQ(random_scales(lake, 0), random_scales(lake, 0));
-  EXPECT_NE(random_scales(lake, 0), random_scales(lake, 1));
-  EXPECT_EQ(equal_scales(lake), std::vector<double>(256, 1.0));
+  EXPECT_EQ(random_scales(pairs(lake), 0), random_scales(pairs(lake), 0));
+  EXPECT_NE(random_scales(pairs(lake), 0), random_scales(pairs(lake), 1));
+  EXPECT_EQ(equal_scales(pairs(lake)), std::vector<double>(256, 1.0));
   double sum = 0, squares = 0, largest = 0, n = 0;
   for (std::uint64_t draw = 0; draw < 200; ++draw) {
-    for (const double scale : random_scales(lake, draw)) {
+    for (const double scale : random_scales(pairs(lake), draw)) {
       EXPECT_EQ(scale, std::round(scale));
       EXPECT_NE(scale, 0);
       EXPECT_LE(std::abs(scale), 1e4);
@@ -145,7 +158,8 @@ TEST(Scales, AreNonzeroIntegersAllEquallyLikely) {
 
 TEST(QLearning, BootstrapsUnlessTheLakeEndedTheEpisode) {
   const FrozenLake lake("4x4", false);
-  QLearning learning(lake, equal_scales(lake), {.optimizer = ql, .rate = 1, .gamma = 0.5, .initial_value = 1}, 1);
+  LakeLearning learning(lake, equal_scales(pairs(lake)), {.optimizer = ql, .rate = 1, .gamma = 0.5, .initial_value = 1},
+                        1);
   learning.learn(0, 1, {.state = 4, .reward = 0, .terminated = false, .truncated = false});
   EXPECT_EQ(learning.values().value(0, 1), 0.5);
   learning.learn(0, 2, {.state = 1, .reward = 0, .terminated = false, .truncated = true});
@@ -160,7 +174,7 @@ TEST(QLearning, BootstrapsUnlessTheLakeEndedTheEpisode) {
 std::vector<double> reference_returns(const FrozenLake& lake, double rate, std::uint64_t seed) {
   std::vector<std::array<double, 4>> q(lake.states());
   RandomStream agent(seed, "agent");
-  LakeWalk walk(lake, RandomStream(seed, "environment"));
+  FrozenLakeEnvironment walk(lake, RandomStream(seed, "environment"));
   std::vector<double> returns;
   for (int episode = 0; episode < episodes; ++episode) {
     const double epsilon = std::max(0.05, 1 - 0.95 * episode / 300);
@@ -197,7 +211,7 @@ TEST(QLearning, IsTheTextbooks) {
     const FrozenLake lake("4x4", slippery);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const double rate = slippery ? 0.125 : 1;
-      QLearning learning(lake, equal_scales(lake), {.optimizer = ql, .rate = rate}, seed);
+      LakeLearning learning(lake, equal_scales(pairs(lake)), {.optimizer = ql, .rate = rate}, seed);
       EXPECT_EQ(returns_of(learning), reference_returns(lake, rate, seed)) << "seed " << seed;
     }
   }
@@ -206,7 +220,7 @@ TEST(QLearning, IsTheTextbooks) {
 TEST(QLearning, GivesTheSameBitsForTheSameSeed) {
   const FrozenLake lake("8x8", true);
   const auto run = [&](std::uint64_t seed) {
-    QLearning learning(lake, random_scales(lake, 0), {.optimizer = igndq, .rate = 0.1}, seed);
+    LakeLearning learning(lake, random_scales(pairs(lake), 0), {.optimizer = igndq, .rate = 0.1}, seed);
     std::vector<double> all = returns_of(learning);
     for (std::uint32_t pair = 0; pair < 4 * lake.states(); ++pair) {
       all.push_back(learning.values().value(pair / 4, pair % 4));
@@ -217,8 +231,8 @@ TEST(QLearning, GivesTheSameBitsForTheSameSeed) {
   EXPECT_NE(run(1), run(2));
 }
 
-std::vector<BestActions> greedy_policy(const QLearning& learning, const FrozenLake& lake) {
-  std::vector<BestActions> policy;
+std::vector<Actions> greedy_policy(const QLearning& learning, const FrozenLake& lake) {
+  std::vector<Actions> policy;
   for (std::uint32_t state = 0; state < lake.states(); ++state) {
     policy.push_back(learning.values().best_actions(state, 1e-3));
   }
@@ -232,9 +246,9 @@ TEST(QLearning, IsTheSameWithGaussNewtonWhateverTheScales) {
   for (const std::string map : {"4x4", "8x8"}) {
     const FrozenLake lake(map, false);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      QLearning original(lake, equal_scales(lake), {.optimizer = ql}, seed);
-      QLearning normalized(lake, equal_scales(lake), {.optimizer = igndq}, seed);
-      QLearning scaled(lake, random_scales(lake, seed % 2 == 0 ? 0 : seed), {.optimizer = igndq}, seed);
+      LakeLearning original(lake, equal_scales(pairs(lake)), {.optimizer = ql}, seed);
+      LakeLearning normalized(lake, equal_scales(pairs(lake)), {.optimizer = igndq}, seed);
+      LakeLearning scaled(lake, random_scales(pairs(lake), seed % 2 == 0 ? 0 : seed), {.optimizer = igndq}, seed);
       double learned = 0;
       for (int episode = 1; episode <= episodes; ++episode) {
         const double expected = original.run_episode();
@@ -256,7 +270,7 @@ TEST(QLearning, DivergesOnScaledFeaturesWithTheGradient) {
   const FrozenLake lake("4x4", false);
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    QLearning learning(lake, random_scales(lake, 0), {.optimizer = ql}, seed);
+    LakeLearning learning(lake, random_scales(pairs(lake), 0), {.optimizer = ql}, seed);
     while (!learning.diverged() && learning.episodes() < episodes) learning.run_episode();
     ASSERT_TRUE(learning.diverged()) << "seed " << seed;
     sum += static_cast<double>(learning.episodes());
@@ -268,18 +282,92 @@ TEST(QLearning, DivergesOnScaledFeaturesWithTheGradient) {
 TEST(QLearning, ExploresAsAsked) {
   // No value ever changes at rate 0, so that a greedy choice is a tie of all four, and the walk is random throughout.
   const FrozenLake lake("SFFFFFFG", false);
-  QLearning still(lake, equal_scales(lake), {.optimizer = ql, .rate = 0}, 1);
+  LakeLearning still(lake, equal_scales(pairs(lake)), {.optimizer = ql, .rate = 0}, 1);
   returns_of(still);
   EXPECT_EQ(still.values().best_value(0), 0);
 
   // Without random actions an optimistic learner is at the goal by the shortest way in the end.
-  QLearning greedy(lake, equal_scales(lake),
-                   {.optimizer = ql, .epsilon_from = 0, .epsilon_to = 0, .epsilon_episodes = 0, .initial_value = 1}, 1);
+  LakeLearning greedy(lake, equal_scales(pairs(lake)),
+                      {.optimizer = ql, .epsilon_from = 0, .epsilon_to = 0, .epsilon_episodes = 0, .initial_value = 1},
+                      1);
   const auto returns = returns_of(greedy);
   EXPECT_TRUE(std::all_of(returns.begin() + 100, returns.end(), [](double r) { return r == 1; }));
   for (std::uint32_t state = 0; state < 7; ++state) {
     EXPECT_NEAR(greedy.values().best_value(state), std::pow(0.99, 6 - state), 1e-12);
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Another environment
+
+// States 0, 1, 2. The last action goes one further, which behind state 2 ends the episode with reward 1; the others go
+// back to state 0.
+class Chain final : public DiscreteEnvironment {
+ public:
+  explicit Chain(std::uint32_t actions, int step_limit = 1'000'000) : actions_(actions), step_limit_(step_limit) {}
+
+  std::uint32_t states() const override { return 3; }
+  std::uint32_t actions() const override { return actions_; }
+  std::uint32_t reset() override {
+    steps_ = 0;
+    return state_ = 0;
+  }
+  Outcome step(std::uint32_t action) override {
+    const bool truncated = ++steps_ == step_limit_;
+    if (action + 1 < actions_) return {.state = state_ = 0, .reward = 0, .terminated = false, .truncated = truncated};
+    const bool ends = state_ == 2;
+    if (!ends) ++state_;
+    return {.state = state_, .reward = ends ? 1.0 : 0.0, .terminated = ends, .truncated = truncated};
+  }
+
+ private:
+  std::uint32_t actions_;
+  int step_limit_;
+  std::uint32_t state_ = 0;
+  int steps_ = 0;
+};
+
+// With one action: q(s) += (r + q(s + 1) / 2 - q(s)) / 2, by hand. All of it is exact in binary.
+TEST(QLearning, FollowsAChainAsByHand) {
+  Chain chain(1);
+  QLearning learning(chain, equal_scales(chain.pairs()), {.optimizer = ql, .rate = 0.5, .gamma = 0.5}, 1);
+  const std::vector<std::array<double, 3>> expected{
+      {0, 0, 0.5},
+      {0, 0.125, 0.75},
+      {0.03125, 0.25, 0.875},
+  };
+  for (const auto& values : expected) {
+    EXPECT_EQ(learning.run_episode(), 1);
+    for (std::uint32_t state = 0; state < 3; ++state) EXPECT_EQ(learning.values().value(state, 0), values[state]);
+  }
+}
+
+TEST(QLearning, BootstrapsWhereAStepLimitCutsAChainShort) {
+  Chain chain(1, 2);
+  QLearning learning(chain, equal_scales(3), {.optimizer = ql, .rate = 1, .gamma = 0.5, .initial_value = 1}, 1);
+  EXPECT_EQ(learning.run_episode(), 0);
+  EXPECT_EQ(learning.values().value(0, 0), 0.5);
+  EXPECT_EQ(learning.values().value(1, 0), 0.5);
+  EXPECT_EQ(learning.values().value(2, 0), 1) << "never left";
+}
+
+// At rate 1 the values of a deterministic environment are exact once every pair was tried often enough.
+TEST(QLearning, FindsTheBestActionsOfAnyNumber) {
+  for (const std::uint32_t actions : {2U, 3U, 5U}) {
+    Chain chain(actions);
+    QLearning learning(chain, equal_scales(chain.pairs()), {.optimizer = ql, .gamma = 0.5, .epsilon_to = 1}, 1);
+    for (int episode = 0; episode < 100; ++episode) EXPECT_EQ(learning.run_episode(), 1);
+    for (std::uint32_t state = 0; state < 3; ++state) {
+      EXPECT_EQ(learning.values().best_value(state), std::pow(0.5, 2 - state));
+      EXPECT_EQ(learning.values().best_actions(state, 1e-3), Actions{actions - 1});
+      EXPECT_EQ(learning.values().value(state, 0), 0.125) << "back to state 0";
+    }
+  }
+}
+
+TEST(QLearning, RefusesAnEnvironmentWithoutActions) {
+  Chain nothing(0);
+  EXPECT_THROW(QLearning(nothing, {}, {}, 1), InvalidArgument);
 }
 
 }  // namespace

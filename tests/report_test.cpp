@@ -3,16 +3,13 @@
 #include "ignd/error.hpp"
 #include "made_up_results.hpp"
 #include "markup.hpp"
-#include "report/escape.hpp"
-#include "report/figure_script.hpp"
-#include "report/gnuplot.hpp"
-#include "report/inline_svg.hpp"
-#include "report/paper_table.hpp"
+#include "report/drawing.hpp"
+#include "report/format.hpp"
 #include "report/result_table.hpp"
-#include "report/summary_json.hpp"
 #include "scratch_folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -882,7 +879,7 @@ ExperimentResults odd_experiment(RandomStream& stream) {
       method.runs.resize(stream.below(4));
       for (SeedResult& run : method.runs) {
         run.seed = stream.below(3);
-        run.result.status = static_cast<RunStatus>(stream.below(3));
+        run.result.status = std::array{RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}[stream.below(3)];
         if (stream.below(3) > 0) run.result.score = odd_number(stream);
         const std::size_t length = stream.below(4);
         for (std::size_t k = 0; k < length; ++k) {

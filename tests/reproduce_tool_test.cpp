@@ -335,15 +335,18 @@ TEST_F(ReproduceTool, ListsWhatThereIs) {
   EXPECT_TRUE(contains(outcome.out, "lqr ")) << outcome.out;
 }
 
-TEST_F(ReproduceTool, TakesNamesWithHyphensOrUnderscores) {
-  const Outcome outcome = run_tool({"reproduce", "--list", "cats-vs-dogs", "frozen_lake"});
+TEST_F(ReproduceTool, TakesNames) {
+  const Outcome outcome = run_tool({"reproduce", "--list", "cats-vs-dogs", "frozen-lake"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out, "cats_vs_dogs ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "cats-vs-dogs ")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "frozen-lake ")) << outcome.out;
   EXPECT_FALSE(contains(outcome.out, "lqr ")) << outcome.out;
-  const Outcome twice = run_tool({"reproduce", "--list", "cats-vs-dogs", "cats_vs_dogs"});
+  const Outcome twice = run_tool({"reproduce", "--list", "cats-vs-dogs", "cats-vs-dogs"});
   EXPECT_EQ(twice.exit_code, 2);
-  EXPECT_TRUE(contains(twice.err, "two experiments are named 'cats_vs_dogs'")) << twice.err;
+  EXPECT_TRUE(contains(twice.err, "two experiments are named 'cats-vs-dogs'")) << twice.err;
+  const Outcome near = run_tool({"reproduce", "--list", "cats_vs_dogs"});
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_TRUE(contains(near.err, "did you mean 'cats-vs-dogs'")) << near.err;
 }
 
 // An installed program has experiments of its own beside it: here one of each kind.

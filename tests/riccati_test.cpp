@@ -1,6 +1,5 @@
-#include "rl/riccati.hpp"
-
 #include "dense_algebra.hpp"
+#include "rl/linear_system.hpp"
 #include "support.hpp"
 
 #include <cmath>

@@ -48,13 +48,13 @@ const Table& curved() {
 
 DatasetOptions task_options(const std::string& target = "y") { return {.target = target}; }
 
-RunOptions run_options() {
+TrainingOptions run_options() {
   return {.model = "mlp:8,8", .optimizer = find_optimizer("adam"), .rate = 0.01, .epochs = 8};
 }
 
 std::vector<EpochReport> finish(ignd::Run& run) {
   std::vector<EpochReport> reports;
-  while (run.status() == TrainingStatus::running) {
+  while (run.status() == RunStatus::running) {
     if (const auto report = run.learn_epoch(never, [] {})) reports.push_back(*report);
   }
   return reports;
@@ -93,7 +93,7 @@ TEST(Run, LearnsClasses) {
 
 TEST(Run, KeepsTheBestOrTheLast) {
   const TableDataset task(curved(), task_options());
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.rate = 0.1;  // rough, so that the last is not the best
   options.schedule = "constant";
   options.epochs = 12;
@@ -123,27 +123,27 @@ TEST(Run, KeepsTheBestOrTheLast) {
 
 TEST(Run, LosesPatience) {
   const TableDataset task(curved(), task_options());
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.rate = 0.1;
   options.schedule = "constant";
   options.epochs = 1000;
   options.patience = 3;
   ignd::Run run(task, options);
   finish(run);
-  EXPECT_EQ(run.status(), TrainingStatus::stopped_early);
+  EXPECT_EQ(run.status(), RunStatus::stopped_early);
   EXPECT_EQ(run.epoch(), run.kept_epoch() + 3);
 }
 
 TEST(Run, SaysThatItDiverged) {
   const TableDataset task(curved(), task_options());
   for (const char* schedule : {"constant", "cosine"}) {
-    RunOptions options = run_options();
+    TrainingOptions options = run_options();
     options.optimizer = find_optimizer("sgd");
     options.schedule = schedule;
     options.rate = 1e6;
     ignd::Run run(task, options);
     finish(run);
-    EXPECT_EQ(run.status(), TrainingStatus::diverged);
+    EXPECT_EQ(run.status(), RunStatus::diverged);
     EXPECT_EQ(run.kept_epoch(), 0U);
     for (const float weight : weights_of(run)) EXPECT_TRUE(std::isfinite(weight));
   }
@@ -159,14 +159,14 @@ TEST(Run, DoesNotTakeRowsThatAConstantFitsForDivergence) {
   ASSERT_EQ(task.split().validation.size(), 1U);
   ignd::Run run(task, run_options());
   finish(run);
-  EXPECT_EQ(run.status(), TrainingStatus::finished);
+  EXPECT_EQ(run.status(), RunStatus::finished);
 }
 
 TEST(Run, IsSavedAndRestoredBitByBit) {
   RandomStream stream(11, "moments");
   for (const char* optimizer : {"adam", "ignd", "adam-ignd"}) {
     const TableDataset task(curved(), task_options());
-    RunOptions options = run_options();
+    TrainingOptions options = run_options();
     options.optimizer = find_optimizer(optimizer);
     options.epochs = 4;
     ignd::Run whole(task, options);
@@ -175,7 +175,7 @@ TEST(Run, IsSavedAndRestoredBitByBit) {
     whole.save(expected);
 
     auto run = std::make_unique<ignd::Run>(task, options);
-    while (run->status() == TrainingStatus::running) {
+    while (run->status() == RunStatus::running) {
       // Stopped after a random number of calls.
       std::atomic<bool> stop = false;
       std::uint64_t left = stream.below(12);
@@ -195,7 +195,8 @@ TEST(Run, GoesOnWithNothingButItself) {
   const TableDataset task(curved(), task_options());
   Checkpoint saved;
   ignd::Run(task, run_options()).save(saved);
-  const auto expect_refusal = [&](const TableDataset& other_task, const RunOptions& options, const std::string& why) {
+  const auto expect_refusal = [&](const TableDataset& other_task, const TrainingOptions& options,
+                                  const std::string& why) {
     ignd::Run run(other_task, options);
     const auto before = weights_of(run);
     try {
@@ -207,7 +208,7 @@ TEST(Run, GoesOnWithNothingButItself) {
     EXPECT_EQ(weights_of(run), before);
     EXPECT_EQ(run.learned(), 0U);
   };
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.seed = 2;
   expect_refusal(task, options, "its seed is '1', not '2'");
   options = run_options();
@@ -248,7 +249,7 @@ TEST(Run, GoesOnWithNothingButItself) {
 
 TEST(Run, DependsOnItsSeedAlone) {
   const TableDataset task(curved(), task_options());
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.epochs = 2;
   ignd::Run first(task, options), again(task, options);
   options.seed = 2;
@@ -260,10 +261,10 @@ TEST(Run, DependsOnItsSeedAlone) {
 
 TEST(Run, LearnsNothingInNoEpochs) {
   const TableDataset task(curved(), task_options());
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.epochs = 0;
   ignd::Run run(task, options);
-  EXPECT_EQ(run.status(), TrainingStatus::finished);
+  EXPECT_EQ(run.status(), RunStatus::finished);
   EXPECT_TRUE(finish(run).empty());
   EXPECT_EQ(run.learned(), 0U);
 }
@@ -274,7 +275,7 @@ TEST(Run, TakesWeightsForRepetitions) {
   for (int i = 0; i < 400; ++i) csv += fmt::format("{},{},{}\n", i % 2, i % 4 < 2 ? 10 : 20, i % 4 < 2 ? 3 : 1);
   const Table table = table_of(csv);
   const TableDataset task(table, {.target = "y", .loss = "squared", .weight = "w"});
-  RunOptions run = run_options();
+  TrainingOptions run = run_options();
   run.model = "linear";
   run.optimizer = find_optimizer("ignd");
   run.epochs = 40;
@@ -440,7 +441,7 @@ TEST(Judge, MeasuresSeveralClasses) {
   const TableDataset task = colour_task();
   const Scores quality = evaluate(task, task.split().test, write_logits);
   std::vector<double> labels, logits, weights;
-  std::vector<float> room(task.room());
+  std::vector<float> room(task.scratch_size());
   double largest = 0;
   for (const std::uint32_t row : task.split().test) {
     std::vector<double> outputs(4);
@@ -511,7 +512,7 @@ TEST(Run, LearnsSeveralClasses) {
             std::optional(BatchOptions{.size = 16, .mode = BatchMode::exact, .lambda = 0.1})}) {
         const bool exact = batch && batch->mode == BatchMode::exact;
         if (exact && std::string(optimizer) == "adam") continue;
-        RunOptions options = run_options();
+        TrainingOptions options = run_options();
         options.optimizer = find_optimizer(optimizer);
         options.rate = options.optimizer.transform == "adam" ? 0.01 : exact ? 0.3 : batch ? 1 : 0.1;
         options.epochs = 20;
@@ -547,7 +548,7 @@ TEST(Run, BatchesGoOnBitByBit) {
   const TableDataset task(curved(), task_options());
   for (const BatchOptions& batch :
        {BatchOptions{.size = 7}, BatchOptions{.size = 7, .mode = BatchMode::exact, .lambda = 1, .adaptive = true}}) {
-    RunOptions options = run_options();
+    TrainingOptions options = run_options();
     options.optimizer = find_optimizer("ignd");
     options.rate = 0.1;
     options.epochs = 3;
@@ -576,7 +577,7 @@ TEST(Run, BatchesGoOnBitByBit) {
 
 TEST(Run, RefusesBatchesThatCannotBe) {
   const TableDataset task(curved(), task_options());
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.batch = BatchOptions{.size = 481};
   EXPECT_EQ(testing::message_of([&] { ignd::Run run(task, options); }),
             "a batch of 481 samples, but there are 480 to learn from");
@@ -646,7 +647,7 @@ TEST(Race, IsLostByRatesThatDiverge) {
   }
   const Table table = table_of(csv);
   const TableDataset task(table, {.target = "y"});
-  RunOptions options = run_options();
+  TrainingOptions options = run_options();
   options.model = "linear";
   options.optimizer = {"gradient", "momentum:beta=0.999999"};
   options.schedule = "constant";
@@ -718,11 +719,11 @@ TEST(TableModel, IsRefusedIfItDoesNotFitTogether) {
     EXPECT_THROW(TableModel::load(bad), FileError) << name << " " << text;
   };
   expect_refusal("kind", "stream model");
-  expect_refusal("table.model", "linear:features=3");
-  expect_refusal("table.model", "mlp:widths=99x8x8");
-  expect_refusal("table.model", "nonsense");
-  expect_refusal("table.loss", "nonsense");
-  expect_refusal("table.loss", "softmax");
+  expect_refusal("trained.model", "linear:features=3");
+  expect_refusal("trained.model", "mlp:widths=99x8x8");
+  expect_refusal("trained.model", "nonsense");
+  expect_refusal("trained.loss", "nonsense");
+  expect_refusal("trained.loss", "softmax");
   expect_refusal("target.kind", "nonsense");
   expect_refusal("column.0.form", "nonsense");
   expect_refusal("column.0.form", "dropped");

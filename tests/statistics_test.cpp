@@ -1,7 +1,7 @@
 #include "report/statistics.hpp"
 
 #include "made_up_results.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 #include "support.hpp"
 
 #include <cmath>

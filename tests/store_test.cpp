@@ -5,6 +5,7 @@
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -26,7 +27,7 @@ RunConfig config_of(std::uint64_t seed) {
 
 StoredRun run_of(RandomStream& stream) {
   StoredRun run;
-  run.result.status = static_cast<RunStatus>(stream.below(3));
+  run.result.status = std::array{RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}[stream.below(3)];
   run.result.failed_at = stream.below(1000);
   if (stream.below(2) == 0) run.result.score = stream.normal();
   if (stream.below(2) == 0) run.result.validation = 1e-300 * stream.normal();

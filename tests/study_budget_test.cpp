@@ -6,7 +6,7 @@
 #include "ignd/random.hpp"
 #include "lab/experiment.hpp"
 #include "lab/plan.hpp"
-#include "lab/prepared_tables.hpp"
+#include "learn/datasets.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
@@ -93,9 +93,9 @@ class StudyBudgetTest : public ::testing::Test {
 
   OptimizerStudy study() const {
     OptimizerStudy made;
-    made.table.data.path = (scratch_ / "a \"b\".csv").string();
-    made.table.checksum = sha256_of_file(made.table.data.path);
-    made.table.task.target = "the \\ \"y\"";
+    made.spec.data.path = (scratch_ / "a \"b\".csv").string();
+    made.spec.checksum = sha256_of_file(made.spec.data.path);
+    made.spec.dataset.target = "the \\ \"y\"";
     made.optimizers = {"sgd", "ignd", "adam"};
     made.rates = RateRange::parse("1e-6:1:2");
     made.seeds = 5;
@@ -103,28 +103,34 @@ class StudyBudgetTest : public ::testing::Test {
   }
 
   Experiment experiment(const OptimizerStudy& study) const {
-    return parse_experiment(experiment_text(study, *prepared_table(study.table, 1)), "e", {});
+    return make_experiment(study, *open_table(study.spec), "e");
   }
 
   testing::ScratchFolder scratch_;
 };
 
-TEST_F(StudyBudgetTest, AStudyIsAnExperimentFile) {
+TEST_F(StudyBudgetTest, AStudyIsAnExperimentAndItsPrintOutTheSame) {
   OptimizerStudy made = study();
   made.note = "something\nwas \"left\" out";
-  const Experiment read = experiment(made);
-  EXPECT_EQ(read.seeds, 5U);
-  EXPECT_EQ(read.search.rates.size(), 13U);
-  EXPECT_TRUE(read.search.by_validation);
-  EXPECT_EQ(read.comparisons.size(), 3U);
-  ASSERT_EQ(read.panels.size(), 1U);
-  EXPECT_EQ(read.panels[0].note, made.note);
-  ASSERT_EQ(read.panels[0].methods.size(), 5U);
-  for (const Method& method : read.panels[0].methods) {
-    TableStudy asked = made.table;
-    asked.run.model = method.settings.word("model");
-    EXPECT_EQ(method.settings, settings_of(asked));
-    EXPECT_EQ(method.rate.has_value(), is_baseline(asked.run.model));
+  made.optimizers.emplace_back("gauss-newton:eps_lm=0.001+momentum");
+  const std::string printed = print_experiment(experiment(made));
+  EXPECT_EQ(print_experiment(parse_experiment(printed, "e", {})), printed);
+  EXPECT_EQ(count_runs(parse_experiment(printed, "e", {})), count_runs(experiment(made)));
+  made.optimizers.pop_back();
+  for (const Experiment& read : {experiment(made), parse_experiment(print_experiment(experiment(made)), "e", {})}) {
+    EXPECT_EQ(read.seeds, 5U);
+    EXPECT_EQ(read.search.rates.size(), 13U);
+    EXPECT_TRUE(read.search.by_validation);
+    EXPECT_EQ(read.comparisons.size(), 3U);
+    ASSERT_EQ(read.panels.size(), 1U);
+    EXPECT_EQ(read.panels[0].note, made.note);
+    ASSERT_EQ(read.panels[0].methods.size(), 5U);
+    for (const Method& method : read.panels[0].methods) {
+      RunSpec asked = made.spec;
+      asked.model = method.settings.word("model");
+      EXPECT_EQ(method.settings, settings_of(asked));
+      EXPECT_EQ(method.rate.has_value(), asked.is_baseline());
+    }
   }
 }
 
@@ -132,7 +138,7 @@ TEST_F(StudyBudgetTest, AConstantIsCalledTheBestOnlyWhereItIs) {
   for (const auto& [loss, name] : {std::pair{"squared", "best constant"}, std::pair{"huber:delta=1", "the mean"},
                                    std::pair{"pinball:tau=0.9", "the mean"}, std::pair{"log-cosh", "the mean"}}) {
     OptimizerStudy made = study();
-    made.table.task.loss = loss;
+    made.spec.dataset.loss = loss;
     EXPECT_EQ(experiment(made).panels[0].methods.back().name, name) << loss;
   }
 }
@@ -178,13 +184,13 @@ TEST_F(StudyBudgetTest, TheEstimateCountsTheRunsThatThereAre) {
     made.seeds = 1 + stream.below(4);
     const StudyCosts costs{.run = {1, 1, 1}, .baselines = 2, .preparing = 0};
     EXPECT_EQ(estimated_seconds(made, costs, 1), static_cast<double>(count_runs(experiment(made))))
-        << made.rates.toml();
+        << made.rates.from << " to " << made.rates.to;
   }
 }
 
 TEST_F(StudyBudgetTest, CostsAreMeasured) {
   OptimizerStudy made = study();
-  const StudyCosts costs = measure_costs(made, *prepared_table(made.table, 1), 2);
+  const StudyCosts costs = measure_costs(made, *open_table(made.spec), 2);
   ASSERT_EQ(costs.run.size(), 3U);
   for (const double run : costs.run) EXPECT_GT(run, 0);
   EXPECT_GT(costs.baselines, 0);

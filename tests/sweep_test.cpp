@@ -81,7 +81,7 @@ TEST(Sweep, MakesTheSameResultsWithAnyNumberOfJobs) {
     Store store(scratch / "r", Store::Access::write);
     const auto runs = runs_so_far(experiment, store);
     std::uint64_t calls = 0;
-    make_runs(runs, store, jobs, never, [&](const SweepProgress& now) { calls = now.done; });
+    make_runs(runs, store, {.jobs = jobs}, never, [&](const SweepProgress& now) { calls = now.done; });
     EXPECT_EQ(calls, runs.size());
     made.emplace_back();
     for (const RunConfig& config : runs) made.back().push_back(store.find(config)->result);
@@ -96,7 +96,7 @@ TEST(Sweep, TheLongestRunsComeFirstAndEqualOnesBySeed) {
   Store store(scratch / "r", Store::Access::write);
   const auto runs = runs_so_far(experiment, store);
   std::vector<const RunConfig*> order;
-  make_runs(runs, store, 1, never, [&](const SweepProgress&) {
+  make_runs(runs, store, {.jobs = 1}, never, [&](const SweepProgress&) {
     for (const RunConfig& config : runs) {
       if (store.contains(config) && std::ranges::find(order, &config) == order.end()) order.push_back(&config);
     }
@@ -116,7 +116,7 @@ TEST(Sweep, MakesOnlyWhatIsMissing) {
   auto runs = runs_so_far(experiment, store);
   const auto made = [&](const std::vector<RunConfig>& wanted) {
     std::uint64_t count = 0;
-    make_runs(wanted, store, 2, never, [&](const SweepProgress& now) { count = now.done; });
+    make_runs(wanted, store, {.jobs = 2}, never, [&](const SweepProgress& now) { count = now.done; });
     return count;
   };
   const std::vector<RunConfig> some(runs.begin(), runs.begin() + 4);
@@ -133,7 +133,7 @@ TEST(Sweep, StopsInGoodOrder) {
   const auto runs = runs_so_far(experiment, store);
   std::atomic<bool> stop = false;
   std::uint64_t done = 0;
-  make_runs(runs, store, 2, stop, [&](const SweepProgress& now) {
+  make_runs(runs, store, {.jobs = 2}, stop, [&](const SweepProgress& now) {
     done = now.done;
     if (done == 3) stop = true;
   });
@@ -144,7 +144,7 @@ TEST(Sweep, StopsInGoodOrder) {
   EXPECT_EQ(stored, done);
 
   std::atomic<bool> already = true;
-  make_runs(runs, store, 2, already, [&](const SweepProgress& now) { EXPECT_EQ(now.done, 0U); });
+  make_runs(runs, store, {.jobs = 2}, already, [&](const SweepProgress& now) { EXPECT_EQ(now.done, 0U); });
 }
 
 TEST(Sweep, PassesOnWhatARunThrowsAndKeepsTheOthers) {
@@ -154,7 +154,7 @@ TEST(Sweep, PassesOnWhatARunThrowsAndKeepsTheOthers) {
   auto runs = runs_so_far(experiment, store);
   runs.resize(3);
   runs[1].optimizer.rule = "no such rule";
-  EXPECT_THROW(make_runs(runs, store, 1, never, [](const SweepProgress&) {}), InvalidArgument);
+  EXPECT_THROW(make_runs(runs, store, {.jobs = 1}, never, [](const SweepProgress&) {}), InvalidArgument);
   EXPECT_TRUE(store.contains(runs[0]));
   EXPECT_FALSE(store.contains(runs[1]));
 }

@@ -1,3 +1,4 @@
+#include "core/idle_steps.hpp"
 #include "support.hpp"
 
 #include <cstdint>

@@ -117,7 +117,6 @@ TEST(Tool, RefusesNumbersThatDoNotFit) {
     for (const char* command : {"compare", "reproduce"}) expect_usage_error({command, option, too_large});
     expect_usage_error({"compare", option, "4294967297"});  // 1, if it were cut to 32 bits
   }
-  expect_usage_error({"bench", "--repeats", too_large});
   // Decimal, as a person reads it: not 8.
   EXPECT_TRUE(contains(run_tool({"train", "data.csv", "--bits", "040", "--stream"}).err, "40 is not between 1 and 31"));
 }
@@ -139,40 +138,6 @@ TEST(Tool, FailsWhereItsOutputCannotBeWritten) {
   if (!fs::exists("/dev/full")) return;  // nothing to fail on
   const std::string command = std::string(IGND_PROGRAM) + " --version > /dev/full 2> /dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);  // NOLINT(cert-env33-c): the shell opens the file
-}
-
-TEST(Bench, PrintsOneObjectPerLine) {
-  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "linear:features=64 ignd float"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
-  for (const char* part : {"{\"model\":\"linear:features=64\",\"optimizer\":\"ignd\"", "\"threads\":1",
-                           "\"us_per_sample\":", "\"floor_us\":"}) {
-    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
-  }
-}
-
-TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
-  const Outcome outcome =
-      run_tool({"bench", "--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd float"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
-  for (const char* part : {"\"threads\":1", "\"threads\":2"}) {
-    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in " << outcome.out;
-  }
-}
-
-TEST(Bench, MeasuresTheTextNetwork) {
-  const Outcome outcome = run_tool({"bench", "--json", "--repeats", "3", "--filter", "lstm:128x128 sgd float"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(outcome.out.starts_with("{\"model\":\"lstm:128x128\",\"optimizer\":\"sgd\"")) << outcome.out;
-}
-
-TEST(Bench, RefusesWhatItDoesNotKnow) {
-  expect_usage_error({"bench", "--repeats", "0"});
-  expect_usage_error({"bench", "--repeats", "many"});
-  expect_usage_error({"bench", "--filter"});
-  expect_usage_error({"bench", "--filter", "no\nsuch\nmodel"});
-  expect_usage_error({"bench", "--nonsense"});
 }
 
 TEST(Tool, RefusesVeryLongArguments) {

@@ -1036,7 +1036,7 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
       for (const Words& words : {Words{"predict", path("broken.ignd"), data_}, Words{"inspect", path("broken.ignd")},
                                  Words{"train", data_, "--target", "y", "--resume", path("broken.ignd")}}) {
         // Who goes on has the rate from the file, but the scales from the data.
-        if ((name == "run.rate") != (words[0] == "train") && name != "table.weights" && name != "target.scale")
+        if ((name == "run.rate") != (words[0] == "train") && name != "trained.weights" && name != "target.scale")
           continue;
         const Outcome outcome =
             run_tool(words[0] == "train" ? words + Words{"--model", "mlp:8,8", "--epochs", "3"} : words);
@@ -1046,7 +1046,7 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
     }
   };
   const auto numbers = [&](const std::string& name) { return std::get<std::vector<double>>(good.entries().at(name)); };
-  refuse("table.weights", std::get<std::vector<float>>(good.entries().at("table.weights")),
+  refuse("trained.weights", std::get<std::vector<float>>(good.entries().at("trained.weights")),
          "weights are not all finite");
   refuse("target.scale", numbers("target.scale"), "scale is not finite");
   refuse("column.0.scale", numbers("column.0.scale"), "cannot be used");
@@ -1164,10 +1164,12 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--batch-mode", "exact"}), 2, "can only be given with --batch");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "both"}), 2, "");
   expect_refusal(train("y", {"--batch", "8", "--lambda", "1"}), 2, "can only be given with --batch-mode exact");
-  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "-1"}), 2, "--lambda is -1");
-  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "nan"}), 2, "--lambda is nan");
+  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "-1"}), 2,
+                 "--lambda: '-1' is not a number");
+  expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "nan"}), 2,
+                 "--lambda: 'nan' is not a number");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--optimizer", "sgd"}), 2,
-                 "an exact step is one of Gauss-Newton");
+                 "exact steps need the rule gauss-newton");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2,
                  "l2 cannot be combined with exact steps");
   expect_refusal(train("y", {"--batch", "300", "--batch-mode", "exact", "--memory", "1"}), 2,

@@ -1,3 +1,4 @@
+#include "core/idle_steps.hpp"
 #include "dense_reference.hpp"
 
 #include <gtest/gtest.h>

@@ -48,7 +48,7 @@ class AddingTask final : public Task {
       before_step(config, count, control);
       if (control.stop()) {
         if (resumes_) write_file_atomically(control.unfinished(), fmt::format("{} {}", count, sum));
-        throw RunStopped();
+        throw Stopped();
       }
       sum += numbers.below(1000);
       ++count;
@@ -89,7 +89,8 @@ std::vector<RunConfig> random_runs(RandomStream& stream) {
 void sweep(
     const AddingTask& task, const std::vector<RunConfig>& runs, Store& store, unsigned jobs,
     const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress = [](const auto&) {}) {
-  make_runs(runs, store, jobs, stop, progress, [&](std::string_view) -> const Task& { return task; });
+  make_runs(runs, store, {.jobs = jobs, .task_named = [&](std::string_view) -> const Task& { return task; }}, stop,
+            progress);
 }
 
 const std::atomic<bool> never = false;

@@ -9,7 +9,7 @@ namespace ignd {
 // One cache line, and the widest vector register.
 inline constexpr std::size_t alignment = 64;
 
-// So many bytes, rounded up to whole cache lines: what comes next starts at one.
+// Rounds a number of bytes up to whole cache lines, so that what follows starts on one.
 constexpr std::size_t round_up_to_cache_line(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }

@@ -32,7 +32,7 @@ struct OuterBatch {
   bool on_input = false;  // as in Outer
 };
 
-// Weights that are shared within a sample: each row of J is written out, one of these for each.
+// Weights shared within a sample, as in a convolution: every row of J is written out.
 template <class T>
 struct DenseBatch {
   std::size_t offset = 0;
@@ -60,8 +60,8 @@ struct BatchSensitivity {
   std::size_t rows() const { return samples * per_sample; }
 };
 
-// Some samples' way through a model, and the room for it: made by Model::make_batch, used with the weights as they are
-// at each call, by one thread at a time. The calls allocate nothing once the largest sample has been seen.
+// A batch of samples on its way through a model, with the memory for it. Made by Model::make_batch; uses the weights as
+// they are at each call, from one thread at a time. The calls allocate nothing once the largest sample has been seen.
 template <class T>
 class Batch {
  public:
@@ -72,15 +72,15 @@ class Batch {
   Batch& operator=(Batch&&) = delete;
   virtual ~Batch() = default;
 
-  // The outputs of samples that the model has checked, at most as many as the batch was made for: sample by sample, all
-  // outputs of each. Rows of sparse tables are announced to the reader, if there is one, before they are read.
+  // Returns the outputs, sample by sample. The model must have checked the samples, at most as many as the batch was
+  // made for. Rows of sparse tables are announced to the reader, if there is one, before they are read.
   virtual std::span<const T> forward(std::span<const Input<T>> x, RowReader* reader) = 0;
 
   // After forward on the same samples. One row of J for each output of each sample: its sensitivity.
   virtual const BatchSensitivity<T>& sensitivities() = 0;
 
-  // Where a sample has several outputs, the same with one row for each sample: the sum of its outputs' sensitivities,
-  // each times its factor (as many as outputs, in their order).
+  // For models with several outputs: one row of J per sample, the sum of its outputs' sensitivities, each times its
+  // factor (one factor per output, in order).
   virtual const BatchSensitivity<T>& combined(std::span<const T> factors) = 0;
 };
 

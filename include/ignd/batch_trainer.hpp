@@ -10,15 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ignd {
 
 class Checkpoint;
-class DampedSystem;
-enum class BatchSystems;
-template <class T>
-class BatchAlgebra;
 
 enum class BatchMode {
   average,  // the mean of what each sample's own step would be: of gradients or, with Gauss-Newton, of IGND directions
@@ -34,8 +29,8 @@ struct BatchOptions {
   // The damping of an exact step, in place of the rule's eps_LM: d solves
   // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c.
   double lambda = 1;
-  bool adaptive = false;                          // lambda follows the gain ratio; with plain steps
-  std::uint64_t memory = std::uint64_t{1} << 32;  // bytes that the systems which steps solve may take
+  bool adaptive = false;                          // lambda follows the gain ratio; needs plain steps
+  std::uint64_t memory = std::uint64_t{1} << 32;  // largest size of the linear systems, in bytes
 };
 
 struct BatchTrainerOptions {
@@ -56,68 +51,44 @@ struct BatchStepInfo {
   double loss = 0;    // mean over them, by their weights
   double rate = 0;
   double lambda = 0;           // of this step; 0 in average mode
-  std::optional<double> gain;  // what the batch's loss fell by, over what the quadratic model promised; if adaptive
+  std::optional<double> gain;  // actual over predicted decrease of the batch's loss; if adaptive
   StepStatus status = StepStatus::learned;
 };
 
 // One line of text, "step 12 samples 32 ...".
 std::string to_string(const BatchStepInfo& info);
 
-// Learns some samples at a time, with models of one output or several. Importance weights are repetitions: a sample of
-// weight 2 is two of the batch (but one to a preconditioner, which knows of inputs alone). The model must outlive it. A
-// run is a pure function of the options, the initial weights and the samples.
+// Trains on mini-batches, with models of one or several outputs. An importance weight is a number of repetitions: a
+// sample of weight 2 counts as two in the batch (but as one for a preconditioner, which looks at inputs alone). The
+// model must outlive the trainer. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
 class BatchTrainer {
  public:
-  // Throws InvalidArgument with every fault of the options and every pair that cannot be combined.
+  // Throws InvalidArgument, listing every fault of the options and every pair that cannot be combined.
   BatchTrainer(Model<T>& model, BatchTrainerOptions options);
   ~BatchTrainer();
   BatchTrainer(BatchTrainer&&) noexcept;
   BatchTrainer& operator=(BatchTrainer&&) noexcept = delete;
 
-  // Takes 1 ... size samples. The targets are those of the samples, or where the loss has several for each, in
-  // `targets`, one sample after the other. Throws BadSample, NonConvexLoss, InvalidArgument for a batch of a wrong
-  // size, or SingularSystem where lambda is zero or too small, before anything has changed. Once a step has ended the
-  // run, later ones return the same status and change nothing.
+  // Takes 1 to `size` samples. Targets come from the samples or, where the loss has several per sample, from `targets`,
+  // sample by sample. Throws BadSample, NonConvexLoss, InvalidArgument for a batch of the wrong size, or SingularSystem
+  // where lambda is zero or too small; then nothing has changed. Once a step has ended the run, later steps return the
+  // same status and change nothing.
   BatchStepInfo step(std::span<const Sample<T>> samples, std::span<const double> targets = {});
 
-  // As Trainer has them.
+  // As in Trainer.
   std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
-  std::uint64_t steps() const { return steps_; }
-  StepStatus status() const { return status_; }
-  const BatchTrainerOptions& options() const { return options_; }
-  const Model<T>& model() const { return model_; }
-  double lambda() const { return lambda_; }  // of the next step
+  std::uint64_t steps() const;
+  StepStatus status() const;
+  const BatchTrainerOptions& options() const;
+  const Model<T>& model() const;
+  double lambda() const;  // of the next step
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
-  struct Room;
-
-  std::vector<std::string> faults() const;
-  std::vector<std::string> rule_faults() const;
-  BatchSystems systems() const;
-  void check(std::span<const Sample<T>> samples, std::span<const double> targets) const;
-  void gather(std::span<const Sample<T>> samples, std::span<const double> targets);
-  StepStatus forward_and_descend(BatchStepInfo& info);
-  StepStatus evaluate_loss(std::span<const T> outputs, BatchStepInfo& info);
-  const BatchSensitivity<T>& sensitivities();
-  StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
-  StepStatus average_vector_steps();
-  StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
-  StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);
-  void follow_gain(BatchStepInfo& info);
-  void describe(Checkpoint& checkpoint) const;
-
-  Model<T>& model_;
-  BatchTrainerOptions options_;
-  std::shared_ptr<const StepRule> rule_;
-  std::unique_ptr<Preconditioner<T>> preconditioner_;
-  std::unique_ptr<Updater<T>> updater_;
-  std::unique_ptr<Room> room_;
-  double lambda_ = 0;
-  std::uint64_t steps_ = 0;
-  StepStatus status_ = StepStatus::learned;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ignd

@@ -50,7 +50,7 @@ class Checkpoint {
   // before or the whole new file. Throws FileError; the temporary file is removed.
   void write(const std::filesystem::path& path) const;
 
-  // Checks size, version and checksum before it believes anything; every size is checked before it is allocated.
+  // Checks size, version and checksum before it trusts anything, and every size before it allocates memory for it.
   // Throws FileError.
   static Checkpoint read(const std::filesystem::path& path);
 

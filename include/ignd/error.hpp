@@ -25,7 +25,7 @@ class NonConvexLoss : public Error {
   using Error::Error;
 };
 
-// The system of a batch has no solution of its own, or none to rounding: it needs more damping. Nothing was changed.
+// The linear system of a batch is singular, exactly or to rounding: it needs more damping. Nothing was changed.
 class SingularSystem : public Error {
   using Error::Error;
 };

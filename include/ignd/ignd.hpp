@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything, for those who do not mind. Each header stands alone as well.
+// Includes the whole library. Each header can also be included by itself.
 #include "ignd/batch.hpp"            // IWYU pragma: export
 #include "ignd/batch_trainer.hpp"    // IWYU pragma: export
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export

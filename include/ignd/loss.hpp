@@ -25,7 +25,7 @@ class Loss {
 
   virtual LossAt at(double y, double f) const = 0;
 
-  // The infimum of l(y, .), which the Polyak rule measures the excess against.
+  // The infimum of l(y, .): the Polyak rule steps by the excess over it.
   virtual double minimum(double /*y*/) const { return 0; }
 
   // The default eps_c, a curvature added to l_ff. The losses below choose it so that one outlier at rate 1 cannot
@@ -33,7 +33,7 @@ class Loss {
   // input differently and shift what the model settles on (docs/math.md, "What it settles on").
   virtual double curvature_floor() const { return 0; }
 
-  // What f means, for those who turn it into a prediction. The trainers do not ask.
+  // What f means, for turning it into a prediction. Trainers do not use it.
   virtual Link link() const { return Link::identity; }
 
   // Whether it is (f - y)^2 / 2: its root mean is then an error in the target's units.

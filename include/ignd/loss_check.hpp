@@ -20,9 +20,9 @@ class VectorLoss;
 std::string loss_advice(const Loss& loss, const StepRule& rule);
 std::string loss_advice(const VectorLoss& loss, const StepRule& rule, std::size_t outputs = 1);
 
-// Where such advice goes. A trainer asks for it when it is made, and passes each text on once in a process. Until this
-// is called, it is written to the standard error: a user who does not know of the fault would not ask. An empty handler
-// silences it; one that throws ends the construction of the trainer. Returns the handler before.
+// Sets where such advice goes and returns the handler before. A trainer asks for advice when it is constructed, and
+// each text is passed on once per process. By default it goes to the standard error, since a user who does not know of
+// the fault would not ask. An empty handler silences it; a handler that throws ends the construction of the trainer.
 using AdviceHandler = std::function<void(const std::string& advice)>;
 AdviceHandler set_advice_handler(AdviceHandler handler);
 

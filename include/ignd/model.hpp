@@ -22,7 +22,7 @@ struct Input {
   std::span<const std::uint32_t> index = {};
 };
 
-// Is told which rows of which of a model's tables are about to be read, and brings them up to date.
+// Told which rows of a model's tables are about to be read, and brings them up to date.
 class RowReader {
  public:
   virtual ~RowReader() = default;
@@ -61,24 +61,24 @@ struct Trace {
   std::unique_ptr<TraceState> state;
 
   Sensitivity<T> j;
-  double squared_norm = -1;     // ||j||^2 where forward gets it for nothing; below 0: the blocks have to be asked
-  RowReader* reader = nullptr;  // whoever trains the model
+  double squared_norm = -1;     // ||j||^2 if forward gets it for free; negative: compute it from the blocks
+  RowReader* reader = nullptr;  // the trainer, if there is one
 
   void about_to_read(std::size_t table, std::span<const std::uint32_t> rows) const {
     if (reader != nullptr) reader->about_to_read(table, rows);
   }
 };
 
-// A part of the parameters that samples read row by row, leaving most of the rows alone. Rows that a sample does not
-// read are brought up to date later, so that a step costs what it touches.
+// A part of the parameters of which a sample reads only a few rows. The other rows are brought up to date later, so
+// that a step costs only what it touches.
 struct RowTable {
   std::size_t offset = 0;
   std::size_t rows = 0;
   std::size_t width = 1;
-  bool sparse = false;  // far too many rows to step through all of them at every sample
+  bool sparse = false;  // too many rows to update all of them at every step
 };
 
-// What a model may have at the most.
+// The largest number of parameters that a model may have.
 inline constexpr std::size_t most_parameters = 0xffff'ffff;
 
 // A scalar output f(w, x) and its sensitivity. All parameters are one flat array. Some models may have several outputs;
@@ -110,14 +110,14 @@ class Model {
   // offsets. Announced rows are distinct and in increasing order, and are those of the sensitivity's blocks.
   virtual std::vector<RowTable> row_tables() const { return {}; }
 
-  // Blocks of trace.j that are marked on_input have their inputs from here on.
+  // Computes f. From here on, blocks of trace.j marked on_input hold their inputs.
   virtual double forward(const Input<T>& x, Trace<T>& trace) const = 0;
 
   // Fills trace.j with grad_w f (seeded with 1, never the gradient of a loss) after forward on the same x.
   virtual void sensitivity(const Input<T>& x, Trace<T>& trace) const = 0;
 
-  // A way for so many samples at a time, one at least, that must not outlive the model. That of models which have none
-  // of their own takes the samples one by one, for one output.
+  // A batch for up to `size` samples (at least one), which must not outlive the model. The default takes the samples
+  // one by one and supports one output only.
   virtual std::unique_ptr<Batch<T>> make_batch(std::size_t size) const;
 
   // f(x), checked. The second form allocates a trace for the one call.

@@ -10,7 +10,7 @@
 
 namespace ignd {
 
-// Layers one after the other, as a text says, from what a sample is to its outputs:
+// A network given by a text: what a sample is, then its layers up to the outputs.
 //
 //   image 3 224 224; convolution 32; relu; max-pool; flatten; dense 128; relu; dense 1
 //   tokens 256 100277; embedding 128; lstm 128; last; dense 1
@@ -45,8 +45,8 @@ class Network final : public Model<T> {
   std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
 };
 
-// Throws what making a network of the text and a trace for it would, without the memory for its weights. The text may
-// be a spec.
+// Checks a network's text, which may be a spec, without allocating its weights. Throws what the constructor and a trace
+// of the network would.
 void check_network(std::string_view text);
 
 }  // namespace ignd

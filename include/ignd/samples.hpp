@@ -16,6 +16,8 @@ class Samples {
  public:
   explicit Samples(std::size_t features);
 
+  void reserve(std::size_t samples) { bytes_.reserve(samples * stride_); }
+
   // Throws BadSample unless there are as many values as features.
   void add(std::span<const T> values, double y, double weight = 1);
 
@@ -30,7 +32,7 @@ class Samples {
             .weight = numbers[1]};
   }
 
-  // Asks for sample i to be in the cache by the time it is read.
+  // Prefetches sample i into the cache.
   void prefetch(std::size_t i) const {
     for (std::size_t line = 0; line < stride_; line += alignment)
       __builtin_prefetch(bytes_.data() + i * stride_ + line);

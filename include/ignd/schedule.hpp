@@ -6,7 +6,7 @@
 
 namespace ignd {
 
-// The learning rate alpha_t of step t = 1, 2, ...: a pure function, so that a run can be taken up at any step.
+// The learning rate alpha_t of step t = 1, 2, ...: a pure function, so that a run can be resumed at any step.
 class Schedule {
  public:
   static Schedule constant(double rate);

@@ -20,8 +20,8 @@ struct Outer {
   std::span<const T> u;
   std::span<const T> v;
   std::span<const std::uint32_t> active;  // the rows with u != 0, in increasing order
-  bool rows_wait =
-      false;              // the trainer's: transforms leave the other rows alone, they are brought up to date when read
+  // Set by the trainer: transforms skip the other rows, which are brought up to date when they are next read.
+  bool rows_wait = false;
   bool on_input = false;  // row r multiplies the sample's input r: a preconditioner applies here
 };
 

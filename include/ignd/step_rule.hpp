@@ -34,15 +34,15 @@ class StepRule {
   // gradient: where that vanishes they would multiply the l2 term without bound.
   virtual bool allows_l2() const { return false; }
 
-  // Whether it looks at the loss's minimum; that is not asked for where nobody does.
+  // Whether the rule uses the loss's minimum. If not, the trainer does not compute it.
   virtual bool uses_minimum() const { return true; }
 
-  // Whether xi is 1 whatever the sample: steps along the gradient.
+  // Whether xi is always 1: plain gradient steps.
   virtual bool is_gradient() const { return false; }
 
-  // Of the Gauss-Newton rule, for whoever solves the same system for several samples or outputs.
+  // The damping of the Gauss-Newton rule, for trainers that solve the same system for several samples or outputs.
   struct Damping {
-    std::optional<double> eps_c;  // nothing: the loss's own
+    std::optional<double> eps_c;  // empty: the loss's default
     double eps_lm = 0;
   };
   virtual std::optional<Damping> damping() const { return std::nullopt; }

@@ -24,13 +24,13 @@ template <class T>
 struct Sample {
   Input<T> x;
   double y = 0;
-  double weight = 1;  // importance, 0 ... 1e6: the step is what so many repetitions would do
+  double weight = 1;  // importance, 0 to 1e6: the step is that of so many repetitions
 };
 
 enum class PreconditionerKind {
   identity,             // P = I, the paper
   second_moment,        // P_i = 1 / (running second moment of input i): features may have scales of their own
-  fading_second_moment  // the same over the root of how often input i was seen: its steps get smaller by themselves
+  fading_second_moment  // the same divided by the root of how often input i was seen: its steps shrink
 };
 
 const char* to_string(PreconditionerKind preconditioner);
@@ -78,34 +78,33 @@ class Samples;
 template <class T>
 class Trainer;
 
-// Steps through the samples one after the other, exactly as a loop of Trainer::step would but without its start-up
-// cost, and ends early where the run does. Returns the last step; `steps` has room for what each gave, or is empty.
+// Trains on the samples in order, exactly like a loop of Trainer::step but without its start-up cost. Stops early if
+// the run ends. Returns the last step; `steps` receives every step unless it is empty.
 template <class T>
 StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps = {});
 
-// The same for packed samples in the given order. Throws InvalidArgument where it names none.
+// The same for packed samples in the given order. Throws InvalidArgument for an index out of range.
 template <class T>
 StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
 
-// Learns one sample at a time: predicts first, then steps. The model's weights are the trainer's to change and must
+// Trains on one sample at a time: predicts first, then steps. The trainer changes the weights of the model, which must
 // outlive it. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
 class Trainer {
  public:
-  // Throws InvalidArgument with every fault of the options and every pair that cannot be combined.
+  // Throws InvalidArgument, listing every fault of the options and every pair that cannot be combined.
   Trainer(Model<T>& model, TrainerOptions options);
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept = delete;
 
   // Throws BadSample, NonConvexLoss, or InvalidArgument where the rate and l2 together would shrink all weights to zero
-  // or past it, before anything has changed. Once a step has ended the run (see StepStatus),
-  // later steps return the same status and change nothing.
+  // or past it; then nothing has changed. Once a step has ended the run (see StepStatus), later steps return the same
+  // status and change nothing.
   StepInfo step(const Sample<T>& sample);
 
-  // The model as a dense run would have it now: rows that are behind are brought up to date in the copy, and the
-  // averaged iterate can be asked for. Looking changes nothing about what training does next. Keep the model while you
-  // look at its parameters().
+  // A copy of the model as it is now, with all rows up to date, or of the averaged iterate. Taking a snapshot does not
+  // affect training. Keep the copy alive while you read its parameters().
   std::unique_ptr<Model<T>> snapshot(Iterate which = Iterate::last) const;
 
   std::uint64_t steps() const { return steps_; }
@@ -113,8 +112,8 @@ class Trainer {
   const TrainerOptions& options() const { return options_; }
   const Model<T>& model() const { return model_; }
 
-  // Everything needed to go on bit by bit. Restoring needs a trainer made from the same model, loss and options and
-  // throws FileError, naming every difference, otherwise; then nothing has changed.
+  // A checkpoint holds everything needed to resume bit by bit. restore() needs a trainer made from the same model, loss
+  // and options; otherwise it throws FileError, naming every difference, and changes nothing.
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
@@ -124,7 +123,7 @@ class Trainer {
 
   void check(const Sample<T>& sample) const;
   static void check_values(const Sample<T>& sample);
-  void step_without_denormals(const Sample<T>& sample, StepInfo& info);  // with the processor set for it
+  void step_without_denormals(const Sample<T>& sample, StepInfo& info);  // the caller has set the processor
   StepStatus predict_and_descend(const Sample<T>& sample, StepInfo& info);
   StepStatus descend(const Sample<T>& sample, StepInput& input, StepInfo& info);
   void describe(Checkpoint& checkpoint) const;

@@ -13,7 +13,7 @@
 
 namespace ignd {
 
-// One step, as a transform is asked for it: the direction is g = c * d + decay * w. The trainer alone counts steps,
+// One step as a transform sees it: the direction is g = c * d + decay * w. The trainer alone counts steps,
 // once per sample whatever the number of blocks.
 struct Step {
   std::uint64_t t = 1;
@@ -23,23 +23,13 @@ struct Step {
   double s = 0;  // j^T d
 };
 
-// What a transform remembers of each weight: as many arrays as it has names for, each the size of the parameters.
+// A transform's state: one array for each of its state_names(), each the size of the parameters.
 template <class T>
 using TransformState = std::vector<AlignedVector<T>>;
 
-// What several steps with g = 0 add up to, the same for all weights. Made once and used for many rows.
+// What several steps with g = 0 add up to: internal, in src/core/idle_steps.hpp.
 template <class T>
-struct IdleSteps {
-  std::vector<T> factor, root;  // of adam, see kernels
-  T series[3] = {};
-  T limit = 0;
-  bool complete = false;    // the terms were cut off before their end: more steps would add nothing
-  bool stationary = false;  // as many steps at any later time add up to the same
-  T eps = 0;
-  T keep = 1;            // w is multiplied by this,
-  T from_state = 0;      // loses this times the first state array,
-  T shrink[2] = {1, 1};  // and the state arrays are multiplied by these
-};
+struct IdleSteps;
 
 // Turns a direction into an update of w, weight by weight. Transforms are immutable; the state is the trainer's, so
 // that it can be copied and saved.
@@ -59,23 +49,23 @@ class Transform {
   // Whether it takes g as it is: w -= alpha g.
   virtual bool is_plain() const { return false; }
 
-  // Whether it divides by a root for every weight, which is what such a step costs most.
+  // Whether it takes a root and divides for every weight, the most expensive part of such a step.
   virtual bool takes_roots() const { return false; }
 
-  // The decay of its own that it has besides what it is fed with: w loses alpha * decay() * w at every step.
+  // Decoupled weight decay: w loses alpha * decay() * w at every step.
   virtual double decay() const { return 0; }
 
   // Whether a step with g = 0 changes a weight or its state.
   virtual bool drifts() const = 0;
 
-  // What steps with g = 0 add up to: those from first to last, and step t followed by those of `later`, from which it
-  // is made in no time. What `steps` holds from a call for earlier steps is used where it is still good.
+  // Sums up idle steps, those with g = 0: steps first to last, or step t followed by those of `later`, which costs next
+  // to nothing. sum_idle_steps reuses what `steps` holds from an earlier call where that is still valid.
   virtual void sum_idle_steps(std::uint64_t first, std::uint64_t last, const Schedule& schedule,
                               IdleSteps<T>& steps) const = 0;
   virtual void prepend_idle_step(std::uint64_t t, const Schedule& schedule, const IdleSteps<T>& later,
                                  IdleSteps<T>& steps) const = 0;
 
-  // The same done to weights [offset, offset + count).
+  // Applies them to weights [offset, offset + count).
   virtual void idle(std::span<T> w, TransformState<T>& state, std::size_t offset, std::size_t count,
                     const IdleSteps<T>& steps) const = 0;
 

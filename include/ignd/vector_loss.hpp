@@ -16,7 +16,8 @@ class VectorLoss {
  public:
   virtual ~VectorLoss() = default;
 
-  // How many numbers the target of a sample has, for so many outputs. Throws InvalidArgument if it cannot have these.
+  // How many numbers a sample's target has for a model with that many outputs. Throws InvalidArgument if the loss does
+  // not support that number.
   virtual std::size_t targets(std::size_t outputs) const = 0;
 
   // The value; the gradient in f goes to d1 and the Hessian, C x C and positive semidefinite, to d2 unless that is
@@ -24,17 +25,17 @@ class VectorLoss {
   virtual double at(std::span<const double> y, std::span<const double> f, std::span<double> d1,
                     std::span<double> d2) const = 0;
 
-  // The default eps_c, added to the Hessian's diagonal, as Loss has one.
+  // The default eps_c, added to the Hessian's diagonal, as in Loss.
   virtual double curvature_floor() const { return 0; }
 
   // The infimum over f, for the Polyak rule.
   virtual double minimum(std::span<const double> /*y*/) const { return 0; }
 
-  // As Loss has them.
+  // As in Loss.
   virtual Link link() const { return Link::identity; }
   virtual bool is_squared_error() const { return false; }
 
-  // Throws BadSample unless y is a target for so many outputs.
+  // Throws BadSample unless y is a valid target for that many outputs.
   virtual void check_target(std::span<const double> y, std::size_t outputs) const = 0;
 
   virtual std::string spec() const = 0;
@@ -45,7 +46,7 @@ class VectorLoss {
 // and every loss of one output, by the name that make_loss takes. Throws InvalidArgument for anything else.
 std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view spec);
 
-// A loss of one output as one of a vector of one.
+// Wraps a loss of one output as a VectorLoss.
 std::shared_ptr<const VectorLoss> as_vector_loss(std::shared_ptr<const Loss> loss);
 
 std::vector<std::string> vector_loss_names();

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "learn/softmax.hpp"
-#include "report/escape.hpp"
+#include "report/format.hpp"
 
 #include <cmath>
 

@@ -14,8 +14,6 @@
 namespace ignd::cli {
 namespace {
 
-constexpr std::uint64_t default_epochs = 5;
-
 class ClassData final : public TrainingData {
  public:
   explicit ClassData(ClassDataParts parts) : parts_(std::move(parts)) {}
@@ -73,24 +71,11 @@ std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts) {
   return std::make_unique<ClassData>(std::move(parts));
 }
 
-void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what) {
-  refuse_options(options,
-                 {"--weight", "--split-by", "--split-time", "--class-weight", "--decimal", "--use-ids", "--bad-rows"},
-                 fmt::format(" cannot be given for {}", what));
-  if (!options.task.loss.empty() && make_vector_loss(options.task.loss)->link() != Link::logit) {
-    throw InvalidArgument(
-        fmt::format("--loss {} cannot be given for {}: they have two classes, and the loss is logistic",
-                    printable(options.task.loss), what));
-  }
-  if (!is_given(options, "--model")) options.run.model = default_model;
-  if (!is_given(options, "--epochs")) options.run.epochs = default_epochs;
-}
-
-ClassDatasetOptions class_task_options(const TrainOptions& options) {
-  return {.validation = options.task.validation,
-          .test = options.task.test,
-          .seed = options.task.seed,
-          .positive = options.task.positive};
+void check_class_options(const TrainOptions& options, const std::string& what) {
+  const std::string& loss = options.spec.dataset.loss;
+  if (loss.empty() || make_vector_loss(loss)->link() == Link::logit) return;
+  throw InvalidArgument(fmt::format("--loss {} cannot be given for {}: they have two classes, and the loss is logistic",
+                                    printable(loss), what));
 }
 
 }  // namespace ignd::cli

@@ -24,11 +24,7 @@ void warn_of_skipped(std::span<const SkippedFile> files);
 
 std::unique_ptr<TrainingData> make_class_data(ClassDataParts parts);
 
-// What images and texts have in common: defaults of networks, and options of tables that they do not have; `what` is
-// "images". Throws InvalidArgument.
-void complete_class_options(TrainOptions& options, const std::string& default_model, const std::string& what);
-
-// How the samples are split.
-ClassDatasetOptions class_task_options(const TrainOptions& options);
+// Throws InvalidArgument for a loss that does not learn two classes; `what` is "images".
+void check_class_options(const TrainOptions& options, const std::string& what);
 
 }  // namespace ignd::cli

@@ -2,7 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "cli/output.hpp"
-#include "report/escape.hpp"
+#include "report/format.hpp"
 
 namespace ignd::cli {
 

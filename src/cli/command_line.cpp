@@ -90,6 +90,15 @@ CLI::Validator is_share() {
   return {check, "SHARE"};
 }
 
+CLI::Validator is_number(double low, double high) {
+  const auto check = [low, high](const std::string& text) -> std::string {
+    double value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    return good ? "" : fmt::format("{} is not a number between {} and {}", in_quotes(text), low, high);
+  };
+  return {check, "NUMBER"};
+}
+
 CLI::Validator is_one_of(std::vector<std::string> words) {
   std::string known = fmt::format("{{{}}}", join(words, ","));
   const auto check = [words = std::move(words)](const std::string& text) -> std::string {

@@ -21,6 +21,9 @@ CLI::Validator is_count(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX
 // A share of the rows: 0 to 0.9.
 CLI::Validator is_share();
 
+// A number between the two.
+CLI::Validator is_number(double low, double high);
+
 // One of a few words; the message offers the nearest one.
 CLI::Validator is_one_of(std::vector<std::string> words);
 

@@ -14,10 +14,9 @@
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
 #include "lab/plan.hpp"
-#include "lab/prepared_tables.hpp"
 #include "lab/study_budget.hpp"
-#include "report/escape.hpp"
-#include "report/number_text.hpp"
+#include "learn/datasets.hpp"
+#include "report/format.hpp"
 #include "report/recommendation.hpp"
 
 #include <algorithm>
@@ -36,7 +35,7 @@ const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "
 const std::vector<std::string> incidental_options{"--jobs", "--out"};
 
 std::string command_text(const char* command, const CompareOptions& options, const std::vector<std::string>& without) {
-  std::string text = fmt::format("ignd {} {}", command, shell_word(options.training.data.path));
+  std::string text = fmt::format("ignd {} {}", command, shell_word(options.spec.data.path));
   for (const auto& [name, value, is_flag] : options.given) {
     if (std::ranges::find(without, name) != without.end()) continue;
     text += " " + name;
@@ -74,13 +73,9 @@ void check_file(const std::string& path) {
 
 // Names end up in an experiment file, which is text.
 void check_texts(const CompareOptions& options) {
-  const DatasetOptions& task = options.training.task;
-  const std::string& delimiter = options.training.data.delimiter;
-  for (const std::string& text :
-       {options.training.data.path, delimiter == "\t" ? "" : delimiter, task.target, task.loss,
-        task.weight.value_or(""), task.split_by.value_or(""), task.split_time.value_or(""), options.training.run.model,
-        options.training.schedule}) {
-    if (clean_text(text) == text) continue;
+  const Settings settings = settings_of(options.spec);
+  for (const auto& [name, text] : settings.values()) {
+    if (clean_text(text) == text || text == "\t") continue;
     throw InvalidArgument(
         fmt::format("{} has bytes that are no readable UTF-8 text; give it another name", in_quotes(text)));
   }
@@ -88,7 +83,7 @@ void check_texts(const CompareOptions& options) {
 
 // The file may be another one by the next time: the network itself is what the comparison is known by.
 void take_network_file(CompareOptions& options) {
-  std::string& model = options.training.run.model;
+  std::string& model = options.spec.model;
   if (!model.ends_with(".toml")) return;
   model = read_network_file(model);
   for (auto& option : options.given) {
@@ -98,24 +93,21 @@ void take_network_file(CompareOptions& options) {
 
 // Everything that can be known to be wrong before the data are read, which may take long.
 OptimizerStudy checked_study(const CompareOptions& options) {
-  refuse_tables_in(options.training.data.path);
-  check_file(options.training.data.path);
-  if (options.training.task.target.empty()) options.training.data.refuse_without_target();
-  OptimizerStudy study{.table = {.data = options.training.data,
-                                 .checksum = {},
-                                 .task = options.training.task,
-                                 .run = options.training.run},
+  refuse_tables_in(options.spec.data.path);
+  check_file(options.spec.data.path);
+  if (options.spec.dataset.target.empty()) options.spec.data.refuse_without_target();
+  OptimizerStudy study{.spec = options.spec,
                        .optimizers = parse_optimizers(options.optimizers),
                        .rates = RateRange::parse(options.rates),
                        .seeds = options.seeds,
                        .note = {}};
-  study.table.task.skip_bad_rows = options.training.bad_rows == "skip";
-  if (study.table.data.delimiter == "\t") study.table.data.delimiter = "tab";
-  if (!options.training.schedule.empty()) study.table.run.schedule = options.training.schedule;
+  RunSpec& spec = study.spec;
+  if (spec.data.delimiter == "\t") spec.data.delimiter = "tab";
+  spec.complete(DataKind::table);
   if (!options.budget.empty()) parse_duration(options.budget);
-  refuse_model(study.table.data.path);
-  study.table.checksum = sha256_of_file(study.table.data.path);
-  const auto faults = study_faults(study.table);
+  refuse_model(spec.data.path);
+  spec.checksum = sha256_of_file(spec.data.path);
+  const auto faults = spec_faults(spec, DataKind::table);
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
   return study;
 }
@@ -129,12 +121,17 @@ std::optional<StoredExperiment> find_stored(const std::string& folder, const std
   return std::nullopt;
 }
 
-void check_same_file(const StoredExperiment& stored, const TableStudy& study, const std::string& folder) {
-  const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
-  if (experiment.panels.at(0).methods.at(0).settings.word("checksum") == study.checksum) return;
+void check_same_file(const Experiment& stored, const RunSpec& spec, const std::string& folder) {
+  if (stored.panels.at(0).methods.at(0).settings.word("checksum") == spec.checksum) return;
   throw FileError(
       fmt::format("{} has changed since the comparison in {} began; put the file back, or begin another with --out",
-                  study.data.name(), quoted_path(folder)));
+                  spec.data.name(), quoted_path(folder)));
+}
+
+std::shared_ptr<const TableDataset> table_of(const OptimizerStudy& study, std::uint64_t seed) {
+  RunSpec spec = study.spec;
+  spec.dataset.seed = seed;
+  return open_table(spec);
 }
 
 // A seed draws a split, and one of them may leave nothing to learn. Where that is quickly found out, it is said before
@@ -142,34 +139,34 @@ void check_same_file(const StoredExperiment& stored, const TableStudy& study, co
 void check_splits(const OptimizerStudy& study, std::size_t rows) {
   constexpr std::size_t quickly_prepared = 1'000'000;
   if (study.seeds > quickly_prepared / rows) return;
-  for (std::uint64_t seed = 1; seed <= study.seeds; ++seed) prepared_table(study.table, seed);
+  for (std::uint64_t seed = 1; seed <= study.seeds; ++seed) table_of(study, seed);
 }
 
 // What there is to be run, decided once: a later command that asks for the same finds it in the store.
-std::string plan_text(const CompareOptions& options, OptimizerStudy study, const std::string& folder) {
-  const auto table = prepared_table(study.table, 1);
+Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::string& folder,
+                const std::string& name) {
+  const auto table = table_of(study, 1);
   check_splits(study, table->table().size());
   { const Store usable(folder, Store::Access::write); }  // or it is said before time is spent
   const unsigned jobs = jobs_or_cores(options.jobs);
   const StudyCosts costs = measure_costs(study, *table, jobs);
   if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
-  print_error("{}: {} rows; about {} with {} runs at a time\n", options.training.data.path,
+  print_error("{}: {} rows; about {} with {} runs at a time\n", options.spec.data.path,
               with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);
   for (const std::string& note : {left_out_text(*table), table->table().header_note(), table->target().choice}) {
-    if (!note.empty()) print_error("{}: {}\n", options.training.data.path, note);
+    if (!note.empty()) print_error("{}: {}\n", options.spec.data.path, note);
   }
   for (const ColumnCode& code : table->encoder().columns()) {
     if (code.form == ColumnCode::Form::dropped || code.format.kind != CellFormat::Kind::plain) {
       print_error("  {:<20} {}\n", printable(code.name), describe(code));
     }
   }
-  return experiment_text(study, *table);
+  return make_experiment(study, *table, name);
 }
 
 // Returns the exit code.
-int print_result(const CompareOptions& options, const StoredExperiment& wanted, const std::string& folder) {
+int print_result(const CompareOptions& options, const Experiment& experiment, const std::string& folder) {
   const Store store(folder, Store::Access::read);
-  const Experiment experiment = parse_experiment(wanted.file, wanted.name, wanted.options);
   const ExperimentResults results = collect_results(experiment, store);
   const PanelResults& panel = results.panels.at(0);
   print("{}: {} on the test rows, mean and deviation over {} seed{}\n\n", panel.title, results.metric.label,
@@ -191,23 +188,26 @@ int compare(CompareOptions options) {
   take_network_file(options);
   check_texts(options);
   const OptimizerStudy study = checked_study(options);
-  const std::string name = experiment_name(options.training.data.path);
+  const std::string name = experiment_name(options.spec.data.path);
   const std::string folder = options.out.empty() ? comparison_folder(name) : options.out;
-  StoredExperiment wanted{name, "", {}, command_text("compare", options, incidental_options), 0};
+  SweptExperiment wanted{.experiment = {},
+                         .stored = {name, "", {}, command_text("compare", options, incidental_options), 0}};
   const auto stored = find_stored(folder, name);
   Estimate estimate = Estimate::wanted;
-  if (stored && stored->command == wanted.command) {
-    check_same_file(*stored, study.table, folder);
-    wanted.file = stored->file;
+  if (stored && stored->command == wanted.stored.command) {
+    wanted.experiment = parse_experiment(stored->file, name, {});
+    check_same_file(wanted.experiment, study.spec, folder);
+    wanted.stored.file = stored->file;
   } else {
-    wanted.file = plan_text(options, study, folder);
+    wanted.experiment = plan(options, study, folder, name);
+    wanted.stored.file = print_experiment(wanted.experiment);
     estimate = Estimate::said_already;
   }
-  const std::string note = parse_experiment(wanted.file, name, {}).panels.at(0).note;
+  const std::string& note = wanted.experiment.panels.at(0).note;
   if (!note.empty()) print_error("{}: {}\n", name, note);
   const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs), estimate);
   if (stopped != 0) return stopped;
-  const int result = print_result(options, wanted, folder);
+  const int result = print_result(options, wanted.experiment, folder);
   const int report = make_report(folder);
   return result != 0 ? result : report;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/train.hpp"
+#include "learn/run_spec.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct GivenOption {
 
 struct CompareOptions {
   std::vector<GivenOption> given;
-  TrainOptions training;  // the data, the task and the run; what is compared comes from here:
+  RunSpec spec;  // what is compared comes from here:
   std::string optimizers = "sgd,ignd,adam,adam-ignd";
   std::string rates = "1e-6:1:2";
   std::uint64_t seeds = 5;

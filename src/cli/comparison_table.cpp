@@ -1,7 +1,7 @@
 #include "cli/comparison_table.hpp"
 
 #include "cli/output.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 #include "report/statistics.hpp"
 
 #include <algorithm>

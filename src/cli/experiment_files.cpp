@@ -35,12 +35,6 @@ std::vector<std::string> own_names() {
   return names;
 }
 
-// Whether a name says what it means with hyphens or underscores is nothing to remember.
-std::string with_hyphens(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".toml"); }
 
 void read_one(const std::string& name, const fs::path& path, const ExperimentOptions& options,
@@ -70,9 +64,7 @@ std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& nam
       read_one(name, name, options, files, faults);
       continue;
     }
-    const auto own = std::find_if(known.begin(), known.end(), [&name](const std::string& candidate) {
-      return with_hyphens(candidate) == with_hyphens(name);
-    });
+    const auto own = std::ranges::find(known, name);
     if (own != known.end()) {
       read_one(*own, own_folder() / (*own + ".toml"), options, files, faults);
     } else {

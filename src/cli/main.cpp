@@ -1,5 +1,4 @@
 #include "base/text.hpp"
-#include "cli/bench.hpp"
 #include "cli/command_line.hpp"
 #include "cli/compare.hpp"
 #include "cli/data.hpp"
@@ -9,11 +8,10 @@
 #include "cli/tokenize.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
-#include "data/image_cache.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
-#include "learn/text_dataset.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -50,16 +48,6 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
   reporting->final_callback([&] { code = make_report(folder); });
 }
 
-void add_bench(CLI::App& app, BenchOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("bench", "Measure microseconds per training sample on this machine");
-  command->add_flag("--json", options.json, "One JSON object per line");
-  command->add_option("--filter", options.filter, "Only rows whose model, optimizer or precision contains this");
-  command->add_option("--repeats", options.repeats, "Rounds of measurement")
-      ->transform(is_count(3, 1000))
-      ->capture_default_str();
-  command->final_callback([&] { code = bench(options); });
-}
-
 constexpr const char* any_data =
     "Table, gzip or not (- is the standard input); or a folder or archive of images or texts";
 
@@ -79,83 +67,47 @@ CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const cha
   return command->add_option("data", data.path, meaning);
 }
 
-constexpr std::uint64_t most_epochs = 1'000'000;
 constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a stream
 
-// What is learned from which rows of a table, and how long.
-void add_table_options(CLI::App* command, TrainOptions& options, const char* meaning) {
-  const char* data = "Data";
-  add_data_options(command, options.data, data, meaning);
-  command->add_option("--target", options.task.target, "Column to predict; the formats without columns have a label");
-  command->add_option("--weight", options.task.weight, "Column of importance weights")->group(data);
-  command->add_option("--validation", options.task.validation, "Share of the rows that choose the iterate")
-      ->check(is_share())
-      ->capture_default_str()
-      ->group(data);
-  command->add_option("--test", options.task.test, "Share of the rows that only the result is measured on")
-      ->check(is_share())
-      ->capture_default_str()
-      ->group(data);
-  command
-      ->add_option(
-          "--bad-rows", options.bad_rows,
-          "Rows without a usable target or weight: stop at the first (a stream saves the model so far), or skip "
-          "and count them")
-      ->check(is_one_of({"stop", "skip"}))
-      ->capture_default_str()
-      ->group(data);
-  command->add_option("--split-by", options.task.split_by, "Column whose equal values stay in one part")->group(data);
-  command->add_option("--split-time", options.task.split_time, "Column of times: train on the past, test on the future")
-      ->group(data);
+// How a value is checked, and shown in the help.
+void check_values(CLI::Option* option, const ignd::RunKey& key) {
+  constexpr double share = 0.9;
+  if (key.kind == ignd::SettingKey::Kind::count) {
+    option->transform(is_count(static_cast<std::uint64_t>(key.low), static_cast<std::uint64_t>(key.high)));
+  } else if (key.kind == ignd::SettingKey::Kind::number) {
+    option->check(key.high == share ? is_share() : is_number(key.low, key.high));
+  } else if (!key.choices.empty()) {
+    std::vector<std::string> words = key.choices;
+    std::erase_if(words, [](const std::string& word) { return word.empty() || word == "auto"; });
+    option->check(is_one_of(std::move(words)));
+  }
+}
 
-  command
-      ->add_flag("--use-ids", options.task.use_ids, "Learn also from columns where nearly every row has its own text")
-      ->group(data);
-
-  const char* model = "Model";
-  command
-      ->add_option("--model", options.run.model,
-                   "linear, mlp: and widths, cnn:, lstm:, network: and layers, or a .toml file")
-      ->capture_default_str()
-      ->group(model);
-  command
-      ->add_option("--loss", options.task.loss,
-                   "squared, logistic, softmax, poisson, huber, log-cosh or pinball; by the target if not given")
-      ->group(model);
-  command
-      ->add_option_function<std::string>(
-          "--class-weight", [&](const std::string&) { options.task.balanced = true; },
-          "balanced: all classes weigh the same")
-      ->check(is_one_of({"balanced"}))
-      ->group(model);
-
-  const char* training = "Training";
-  command
-      ->add_option("--schedule", options.schedule,
-                   "cosine, constant or robbins-monro, with options; cosine if not given")
-      ->group(training);
-  command->add_option("--epochs", options.run.epochs, "Passes over the training rows; 5 for images and texts")
-      ->transform(is_count(0, most_epochs))
-      ->capture_default_str()
-      ->group(training);
-  command->add_option("--patience", options.run.patience, "Epochs without a better validation loss before it stops")
-      ->transform(is_count(1, most_epochs))
-      ->capture_default_str()
-      ->group(training);
-  command->add_flag("--last", options.run.keep_last, "Keep the last iterate, not the best")->group(training);
-  command->add_option("--l2", options.run.l2, "Weight of the squared norm in the loss")
-      ->capture_default_str()
-      ->group(training);
+// The options of a run, from the table of its keys.
+void add_run_options(CLI::App* command, ignd::RunSpec& spec, const std::vector<std::string>& groups) {
+  for (const ignd::RunKey& key : ignd::run_keys()) {
+    if (!key.is_option || std::find(groups.begin(), groups.end(), key.group) == groups.end()) continue;
+    const std::string name = "--" + key.name;
+    if (key.kind == ignd::SettingKey::Kind::flag) {
+      command
+          ->add_flag_callback(
+              name, [&spec, &key] { key.set(spec, "true"); }, key.help)
+          ->group(key.group);
+      continue;
+    }
+    CLI::Option* option = command->add_option_function<std::string>(
+        name, [&spec, &key](const std::string& value) { key.set(spec, ignd::canonical_value(key, value)); }, key.help);
+    check_values(option, key);
+    option->group(key.name == "target" ? "Options" : key.group);
+    if (!key.default_value.empty() && key.default_value != "auto") option->default_str(key.default_value);
+  }
 }
 
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
-  add_table_options(command, options, any_data);
-  command
-      ->add_option("--positive", options.task.positive,
-                   "Class of two that probabilities, precision and recall are of; the larger one if not given")
-      ->group("Model");
+  command->add_option("data", options.spec.data.path, any_data);
+  add_run_options(command, options.spec, {"Data", "Model", "Training"});
   const char* training = "Training";
   CLI::Option* optimizer =
       command
@@ -171,40 +123,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
       ->capture_default_str()
       ->group(training);
-  command->add_option("--seed", options.task.seed, "Of the split, the initial weights and the order")
+  command->add_option("--seed", options.seed, "Of the split, the initial weights and the order")
       ->transform(is_count())
       ->capture_default_str()
       ->group(training);
-
-  const char* batches = "Mini-batches";
-  command->add_option("--batch", options.batch, "Samples of a step; one after the other if not given")
-      ->transform(is_count())
-      ->group(batches);
-  command
-      ->add_option("--batch-mode", options.batch_mode,
-                   "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch")
-      ->check(is_one_of({"average", "exact"}))
-      ->capture_default_str()
-      ->group(batches);
-  command->add_option("--lambda", options.lambda, "Damping of exact steps")->capture_default_str()->group(batches);
-  command->add_flag("--adaptive-lambda", options.adaptive_lambda, "Let lambda follow how well steps keep their promise")
-      ->group(batches);
-  command->add_option("--memory", options.memory, "Megabytes that the systems which steps solve may take")
-      ->transform(is_count(1, 1'000'000))
-      ->capture_default_str()
-      ->group(batches);
-
-  const char* networks = "Images and texts";
-  command->add_option("--text", options.text, "Column of texts to predict from, instead of all other columns")
-      ->group(networks);
-  command->add_option("--size", options.size, "Pixels that images are made high and wide")
-      ->transform(is_count(1, ignd::largest_image_side))
-      ->capture_default_str()
-      ->group(networks);
-  command->add_option("--length", options.length, "Tokens of a text that are read: its last ones")
-      ->transform(is_count(1, ignd::longest_text))
-      ->capture_default_str()
-      ->group(networks);
+  add_run_options(command, options.spec, {"Mini-batches", "Images and texts"});
 
   const char* streams = "Streams";
   command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
@@ -241,7 +164,8 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 
 void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
-  add_table_options(command, options.training, "Table, gzip or not: a plain file, which is read again");
+  command->add_option("data", options.spec.data.path, "Table, gzip or not: a plain file, which is read again");
+  add_run_options(command, options.spec, {"Data", "Model", "Training"});
   const char* comparison = "Comparison";
   command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, with commas between them")
       ->capture_default_str()
@@ -337,7 +261,6 @@ bool nobody_reads_output() {
 // Parses the command line and does what it says. Returns the exit code.
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
-  BenchOptions bench_options;
   CompareOptions compare_options;
   DataOptions data_options;
   TokenizeOptions tokenize_options;
@@ -351,7 +274,6 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   add_reproduce(app, reproduce_options, report_folder, code);
   add_data(app, data_options, code);
   add_tokenize(app, tokenize_options, code);
-  add_bench(app, bench_options, code);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) print("{}", app.help());

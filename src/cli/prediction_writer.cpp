@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "cli/output.hpp"
 #include "ignd/error.hpp"
-#include "report/escape.hpp"
+#include "report/format.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,7 +7,7 @@
 namespace ignd::cli {
 
 // The images of a folder or an archive, with a bar that shows how far it is, unless that is to be quiet. Throws
-// ReadingStopped where Ctrl-C was pressed meanwhile.
+// Stopped where Ctrl-C was pressed meanwhile.
 ImageSet read_images(const std::string& source, ImageSize size, bool quiet);
 
 }  // namespace ignd::cli

@@ -97,9 +97,9 @@ int reproduce(const ReproduceOptions& options) {
   if (options.list) return list_experiments(files);
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
   const bool named = !options.names.empty();
-  std::vector<StoredExperiment> wanted;
+  std::vector<SweptExperiment> wanted;
   for (const ExperimentFile& file : runnable(named ? files : those_by_default(files, folder), named)) {
-    wanted.push_back({file.experiment.name, file.text, file.options, command_text(file), 0});
+    wanted.push_back({file.experiment, {file.experiment.name, file.text, file.options, command_text(file), 0}});
   }
   const int code = sweep_experiments(wanted, folder, jobs_or_cores(options.jobs));
   return code == 0 ? make_report(folder) : code;

@@ -83,10 +83,9 @@ class ExperimentSweep {
         estimate_(estimate),
         stop_(stop) {}
 
-  int run(const std::vector<StoredExperiment>& wanted) {
-    for (const StoredExperiment& experiment : wanted) put(experiment);
-    for (const StoredExperiment& stored : wanted) {
-      const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
+  int run(const std::vector<SweptExperiment>& wanted) {
+    for (const SweptExperiment& one : wanted) put(one.stored);
+    for (const auto& [experiment, stored] : wanted) {
       make_all_runs(experiment);
       if (stop_.flag()) return interrupted(experiment);
     }
@@ -117,7 +116,7 @@ class ExperimentSweep {
     for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
       before = there;
       SweepProgress last;
-      make_runs(runs_so_far(experiment, store_), store_, jobs_, stop_.flag(), [&](const SweepProgress& now) {
+      make_runs(runs_so_far(experiment, store_), store_, {.jobs = jobs_}, stop_.flag(), [&](const SweepProgress& now) {
         last = now;
         reporter.update(sum(so_far, now));
       });
@@ -134,7 +133,7 @@ class ExperimentSweep {
     const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
     const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
     if (work.seconds <= long_enough) return;
-    const bool measured = find_task(experiment.task).measures_cost();
+    const bool measured = find_task(experiment.task).measures_cost(experiment.panels.front().methods.front().settings);
     const std::uint64_t later = missing - work.runs;
     print_error("{}: {} runs to make, about {} with {} job{} on this machine ({}){}\n", experiment.name, work.runs,
                 duration_text(work.seconds), jobs_, jobs_ == 1 ? "" : "s",
@@ -164,7 +163,7 @@ class ExperimentSweep {
 
 }  // namespace
 
-int sweep_experiments(const std::vector<StoredExperiment>& wanted, const std::string& folder, unsigned jobs,
+int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
                       Estimate estimate) {
   const StopSignal stop;
   return ExperimentSweep(folder, jobs, estimate, stop).run(wanted);

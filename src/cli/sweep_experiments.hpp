@@ -11,9 +11,15 @@ namespace ignd::cli {
 // Whether to say before long work how long it may take.
 enum class Estimate { wanted, said_already };
 
+// An experiment, and how it stands in the store.
+struct SweptExperiment {
+  Experiment experiment;
+  StoredExperiment stored;
+};
+
 // Puts experiments into the folder's store and makes those of their runs that it does not have, `jobs` at a time.
 // Signals are caught meanwhile; a report is quick, and made again by another command. Returns the exit code.
-int sweep_experiments(const std::vector<StoredExperiment>& wanted, const std::string& folder, unsigned jobs,
+int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
                       Estimate estimate = Estimate::wanted);
 
 // 0: as many as the machine has cores.

@@ -1,6 +1,7 @@
 #include "cli/train.hpp"
 
 #include "base/spec.hpp"
+#include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/output.hpp"
 #include "cli/save_model.hpp"
@@ -9,14 +10,13 @@
 #include "cli/training.hpp"
 #include "cli/training_data.hpp"
 #include "data/class_files.hpp"
-#include "data/image_set.hpp"
 #include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
-#include "learn/run.hpp"
+#include "learn/datasets.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,113 +38,97 @@ Optimizer chosen_optimizer(const TrainOptions& options) {
   return pair;
 }
 
-std::optional<BatchOptions> chosen_batch(const TrainOptions& options) {
+void check_batch(const TrainOptions& options) {
   if (!is_given(options, "--batch")) {
     refuse_options(options, {"--batch-mode", "--lambda", "--adaptive-lambda", "--memory"},
                    " can only be given with --batch");
-    return std::nullopt;
+    return;
   }
-  if (options.batch == 0) throw InvalidArgument("--batch is 0, but a batch needs one sample at least");
-  if (!(options.lambda >= 0) || !std::isfinite(options.lambda)) {
-    throw InvalidArgument(fmt::format("--lambda is {}, but must be a finite number of at least 0", options.lambda));
-  }
-  const BatchMode mode = find_batch_mode(options.batch_mode);
-  if (mode == BatchMode::average) {
+  const BatchOptions& batch = options.spec.batch;
+  if (batch.size == 0) throw InvalidArgument("--batch is 0, but a batch needs one sample at least");
+  if (batch.mode == BatchMode::average) {
     refuse_options(options, {"--lambda", "--adaptive-lambda"}, " can only be given with --batch-mode exact");
   }
-  return BatchOptions{.size = options.batch,
-                      .mode = mode,
-                      .lambda = options.lambda,
-                      .adaptive = options.adaptive_lambda,
-                      .memory = options.memory * 1'000'000};
 }
 
-const DataKind& kind_of(const TrainOptions& options) {
-  const std::string& path = options.data.path;
-  if (path.empty()) throw InvalidArgument("name the file to train on");
-  if (!holds_files(path)) return options.text ? text_data : table_data;
-  if (options.text) {
-    throw InvalidArgument(fmt::format("--text names a column of a table, but {} holds files", options.data.name()));
+DataKind checked_kind(const RunSpec& spec) {
+  if (spec.data.path.empty()) throw InvalidArgument("name the file to train on");
+  if (!spec.text.empty() && holds_files(spec.data.path)) {
+    throw InvalidArgument(fmt::format("--text names a column of a table, but {} holds files", spec.data.name()));
   }
-  return kind_of_files(path) == SampleKind::images ? image_data : text_data;
+  return kind_of_data(spec);
+}
+
+// Options that mean nothing for such data are refused, rather than left unheard.
+void refuse_foreign_options(const TrainOptions& options, RunKey::Use use, const std::string& why) {
+  std::vector<std::string> foreign;
+  for (const RunKey& key : run_keys()) {
+    const std::string name = "--" + key.name;
+    if ((key.uses & use) != 0) continue;
+    if (use != RunKey::stream && key.uses == RunKey::images)
+      refuse_options(options, {name}, " can only be given for images");
+    if (use != RunKey::stream && key.uses == RunKey::texts)
+      refuse_options(options, {name}, " can only be given for texts");
+    foreign.push_back(name);
+  }
+  refuse_options(options, foreign, why);
+}
+
+const TrainingKind& training_kind(DataKind kind) {
+  if (kind == DataKind::table) return table_training;
+  return kind == DataKind::images ? image_training : text_training;
 }
 
 // Everything that can be known to be wrong before the data are read, which may take long.
-TrainOptions checked(TrainOptions options, const DataKind& kind) {
-  if (options.run.model.ends_with(".toml")) options.run.model = read_network_file(options.run.model);
-  for (std::string* spec :
-       {&options.optimizer, &options.rule, &options.transform, &options.schedule, &options.task.loss}) {
-    *spec = tidy_spec(*spec);
-  }
-  kind.complete(options);
-  if (!options.schedule.empty()) options.run.schedule = options.schedule;
-  options.run.seed = options.task.seed;
+TrainOptions checked(TrainOptions options, DataKind kind) {
+  RunSpec& spec = options.spec;
+  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  for (std::string* part : {&options.optimizer, &options.rule, &options.transform}) *part = tidy_spec(*part);
+  spec.complete(kind);
+  training_kind(kind).check(options);
+  spec.training.seed = spec.dataset.seed = options.seed;
   if (options.optimizer.empty() && options.rule.empty() && options.transform.empty()) {
-    options.optimizer = find_batch_mode(options.batch_mode) == BatchMode::exact ? "ignd" : default_optimizer;
+    options.optimizer = spec.batch.mode == BatchMode::exact ? "ignd" : default_optimizer;
   }
-  options.run.batch = chosen_batch(options);
-  options.run.optimizer = chosen_optimizer(options);
-  make_step_rule(options.run.optimizer.rule);
-  make_transform<float>(options.run.optimizer.transform);
-  if (options.rate != "auto") options.run.rate = parse_number(options.rate, "the learning rate");
-  if (options.rate != "auto" && (!(options.run.rate > 0) || !std::isfinite(options.run.rate))) {
+  check_batch(options);
+  spec.training.optimizer = chosen_optimizer(options);
+  make_step_rule(spec.training.optimizer.rule);
+  make_transform<float>(spec.training.optimizer.transform);
+  if (options.rate != "auto") spec.training.rate = parse_number(options.rate, "the learning rate");
+  if (options.rate != "auto" && (!(spec.training.rate > 0) || !std::isfinite(spec.training.rate))) {
     throw InvalidArgument(
         fmt::format("the learning rate is {}, but must be auto or a finite number above 0", options.rate));
   }
-  run_schedule(options.run.schedule, options.run.rate, 1);
-  if (!(options.run.l2 >= 0) || !std::isfinite(options.run.l2)) {
-    throw InvalidArgument(fmt::format("l2 is {}, but must be a finite number of at least 0", options.run.l2));
+  run_schedule(spec.training.schedule, spec.training.rate, 1);
+  return options;
+}
+
+TrainOptions checked_for_stream(TrainOptions options) {
+  const std::string why = " cannot be given with --stream: it learns from every example once, in their order";
+  refuse_options(options, {"--positive"}, " cannot be given with --stream: of two labels the larger one is positive");
+  refuse_foreign_options(options, RunKey::stream, why);
+  refuse_options(options, {"--seed"}, why);
+  RunSpec& spec = options.spec;
+  if (!spec.model.empty() && spec.model != "linear") {
+    throw InvalidArgument(
+        fmt::format("--model {} cannot be given with --stream: it learns a linear model", printable(spec.model)));
+  }
+  refuse_tables_in(spec.data.path);
+  if (holds_files(spec.data.path)) {
+    throw InvalidArgument(
+        fmt::format("--stream cannot be given for files in folders, but {} holds some", spec.data.name()));
+  }
+  if (spec.data.path.empty()) spec.data.path = "-";
+  spec.data.dialect();
+  if (!options.optimizer.empty()) {
+    const Optimizer named = find_optimizer(options.optimizer);
+    options.rule = named.rule;
+    options.transform = named.transform;
   }
   return options;
 }
 
-StreamTraining stream_options(const TrainOptions& options) {
-  refuse_options(options,
-                 {"--validation", "--test", "--split-by", "--split-time", "--class-weight", "--epochs", "--patience",
-                  "--last", "--seed", "--text", "--size", "--length", "--batch", "--batch-mode", "--lambda",
-                  "--adaptive-lambda", "--memory", "--use-ids"},
-                 " cannot be given with --stream: it learns from every example once, in their order");
-  refuse_options(options, {"--positive"}, " cannot be given with --stream: of two labels the larger one is positive");
-  if (options.run.model != "linear" && is_given(options, "--model")) {
-    throw InvalidArgument(fmt::format("--model {} cannot be given with --stream: it learns a linear model",
-                                      printable(options.run.model)));
-  }
-  refuse_tables_in(options.data.path);
-  if (holds_files(options.data.path)) {
-    throw InvalidArgument(
-        fmt::format("--stream cannot be given for files in folders, but {} holds some", options.data.name()));
-  }
-  StreamTraining stream;
-  stream.data = options.data;
-  if (stream.data.path.empty()) stream.data.path = "-";
-  stream.data.dialect();
-  stream.given = options.given;
-  stream.target = options.task.target;
-  stream.weight = options.task.weight.value_or("");
-  stream.loss = options.task.loss;
-  stream.rule = options.rule;
-  stream.transform = options.transform;
-  if (!options.optimizer.empty()) {
-    const Optimizer named = find_optimizer(options.optimizer);
-    stream.rule = named.rule;
-    stream.transform = named.transform;
-  }
-  stream.rate = options.rate;
-  stream.schedule = options.schedule;
-  stream.l2 = options.run.l2;
-  stream.bits = options.bits;
-  stream.threads = options.threads;
-  stream.skip_bad_rows = options.bad_rows == "skip";
-  stream.predictions = options.predictions;
-  stream.save = options.save;
-  stream.save_every = options.save_every;
-  stream.resume = options.resume;
-  stream.json = options.json;
-  stream.quiet = options.quiet;
-  return stream;
-}
-
-Checkpoint saved_run(const std::string& path, const DataKind& kind) {
+Checkpoint saved_run(const std::string& path, const TrainingKind& kind) {
   Checkpoint saved = Checkpoint::read(path);
   const std::string found = saved.has("kind") ? saved.text("kind") : "";
   if (saved.has("run.rate") && found == kind.model_kind) return saved;
@@ -170,19 +154,20 @@ int train(TrainOptions given) {
   // A reader that stops early (`| head`) must not end training.
   std::signal(SIGPIPE, SIG_IGN);
   works_without_reader = true;
-  if (given.stream) return train_stream(stream_options(given));
+  if (given.stream) return train_stream(checked_for_stream(std::move(given)));
   refuse_options(given, {"--bits", "--predictions", "--threads"}, " can only be given with --stream");
-  given.task.skip_bad_rows = given.bad_rows == "skip";
-  const DataKind& kind = kind_of(given);
-  const TrainOptions options = checked(std::move(given), kind);
-  ModelFile file({options.save, options.resume}, options.data);
+  const DataKind data_kind = checked_kind(given.spec);
+  const TrainingKind& kind = training_kind(data_kind);
+  refuse_foreign_options(given, kind.use, fmt::format(" cannot be given for {}", kind.samples));
+  const TrainOptions options = checked(std::move(given), data_kind);
+  ModelFile file({options.save, options.resume}, options.spec.data);
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {
     return train_on(*kind.read(options), options, file, saved);
   } catch (const BadSample& fault) {
-    throw FileError(fmt::format("{}, {}", options.data.name(), fault.what()));
-  } catch (const ReadingStopped&) {
+    throw FileError(fmt::format("{}, {}", options.spec.data.name(), fault.what()));
+  } catch (const Stopped&) {
     print_error("ignd: interrupted before there was anything to save\n");
     return interrupted_code;
   }

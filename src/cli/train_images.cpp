@@ -4,7 +4,7 @@
 #include "cli/training_data.hpp"
 #include "ignd/network.hpp"
 #include "learn/image_dataset.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <fmt/format.h>
 
@@ -13,19 +13,16 @@ namespace {
 
 Shape image_shape(std::size_t size) { return Shape::image(image_channels, size, size); }
 
-void complete_image(TrainOptions& options) {
-  refuse_options(options, {"--target", "--format", "--delimiter", "--header"},
-                 " cannot be given for images: their folders are their classes");
-  refuse_options(options, {"--length"}, " can only be given for texts");
-  complete_class_options(options, "cnn:32,64,128/128,64", "images");
-  check_network(named_network(options.run.model, image_shape(options.size)));
+void check_image(const TrainOptions& options) {
+  check_class_options(options, "images");
+  check_network(named_network(options.spec.training.model, image_shape(options.spec.size)));
 }
 
 std::unique_ptr<TrainingData> read_image_data(const TrainOptions& options) {
-  const std::size_t size = options.size;
-  auto images =
-      std::make_shared<const ImageSet>(read_images(options.data.path, {size, size}, options.quiet || options.json));
-  ClassDataParts parts{.task = std::make_unique<ImageDataset>(images, class_task_options(options)),
+  const std::size_t size = options.spec.size;
+  auto images = std::make_shared<const ImageSet>(
+      read_images(options.spec.data.path, {size, size}, options.quiet || options.json));
+  ClassDataParts parts{.task = std::make_unique<ImageDataset>(images, options.spec.dataset),
                        .shape = image_shape(size),
                        .samples = "images",
                        .size_key = "pixels",
@@ -37,6 +34,6 @@ std::unique_ptr<TrainingData> read_image_data(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind image_data{"images", image_model_kind, complete_image, read_image_data};
+const TrainingKind image_training{"images", "images", image_model_kind, RunKey::images, check_image, read_image_data};
 
 }  // namespace ignd::cli

@@ -34,30 +34,32 @@ constexpr std::uint64_t block_of_any_size = UINT64_MAX / 2;
 
 using Clock = std::chrono::steady_clock;
 
-StreamOptions learner_options(const StreamTraining& options) {
-  StreamOptions learner{
-      .bits = options.bits, .loss = tidy_spec(options.loss), .l2 = options.l2, .skip_bad_rows = options.skip_bad_rows};
+StreamOptions learner_options(const TrainOptions& options) {
+  StreamOptions learner{.bits = options.bits,
+                        .loss = tidy_spec(options.spec.dataset.loss),
+                        .l2 = options.spec.training.l2,
+                        .skip_bad_rows = options.spec.dataset.skip_bad_rows};
   if (!options.rule.empty()) learner.optimizer.rule = tidy_spec(options.rule);
   if (!options.transform.empty()) learner.optimizer.transform = tidy_spec(options.transform);
   const bool rate_given = !options.rate.empty() && options.rate != "auto";
-  if (rate_given || !options.schedule.empty()) {
+  const std::string schedule = is_given(options, "--schedule") ? options.spec.training.schedule : "";
+  if (rate_given || !schedule.empty()) {
     const double rate = rate_given ? parse_number(options.rate, "the learning rate") : 0.1;
-    const std::size_t colon = options.schedule.find(':');
-    const std::string name = options.schedule.empty() ? "constant" : options.schedule.substr(0, colon);
-    const std::string rest = colon == std::string::npos ? "" : "," + options.schedule.substr(colon + 1);
+    const std::size_t colon = schedule.find(':');
+    const std::string name = schedule.empty() ? "constant" : schedule.substr(0, colon);
+    const std::string rest = colon == std::string::npos ? "" : "," + schedule.substr(colon + 1);
     learner.schedule = Schedule::parse(fmt::format("{}:rate={}{}", name, format_number(rate), rest));
   }
   return learner;
 }
 
 // Options that are given again must be what they were: a run does not change on its way.
-void check_goes_on(const StreamTraining& options, const StreamOptions& before, const StreamInput& input) {
+void check_goes_on(const TrainOptions& options, const StreamOptions& before, const StreamInput& input) {
   const StreamOptions asked = learner_options(options);
   const auto schedule = [](const StreamOptions& of) { return of.schedule ? of.schedule->spec() : "auto"; };
   const auto check = [&](const std::vector<std::string>& names, const char* what, const std::string& was,
                          const std::string& is) {
-    const bool given = std::ranges::any_of(
-        names, [&](const std::string& name) { return std::ranges::find(options.given, name) != options.given.end(); });
+    const bool given = std::ranges::any_of(names, [&](const std::string& name) { return is_given(options, name); });
     if (!given || was == is) return;
     throw FileError(fmt::format("cannot go on with {}: its {} is {}, not {}", quoted_path(options.resume), what,
                                 in_quotes(was), in_quotes(is)));
@@ -68,18 +70,18 @@ void check_goes_on(const StreamTraining& options, const StreamOptions& before, c
   check({"--optimizer", "--transform"}, "transform", before.optimizer.transform, asked.optimizer.transform);
   check({"--lr", "--schedule"}, "schedule", schedule(before), schedule(asked));
   check({"--l2"}, "l2", format_number(before.l2), format_number(asked.l2));
-  check({"--target"}, "target", input.target, options.target);
-  check({"--weight"}, "weight", input.weight, options.weight);
+  check({"--target"}, "target", input.target, options.spec.dataset.target);
+  check({"--weight"}, "weight", input.weight, options.spec.dataset.weight.value_or(""));
 }
 
-void check_predictions_file(const StreamTraining& options, const std::string& model) {
-  for (const std::string& other : {options.data.path, model, partial_path(model), options.resume}) {
+void check_predictions_file(const TrainOptions& options, const std::string& model) {
+  for (const std::string& other : {options.spec.data.path, model, partial_path(model), options.resume}) {
     std::error_code ignored;
     const bool same = !other.empty() && (options.predictions == other ||
                                          std::filesystem::equivalent(options.predictions, other, ignored));
     if (!same) continue;
     throw FileError(fmt::format("cannot write predictions to {}: that is the {}", quoted_path(options.predictions),
-                                other == options.data.path ? "data" : "model"));
+                                other == options.spec.data.path ? "data" : "model"));
   }
 }
 
@@ -90,10 +92,12 @@ std::string skipped_text(std::uint64_t rows) {
 // One pass over a stream as the user sees it.
 class StreamPass {
  public:
-  explicit StreamPass(StreamTraining options)
-      : options_(std::move(options)), file_({options_.save, options_.resume}, options_.data), learner_(make_learner()) {
+  explicit StreamPass(TrainOptions options)
+      : options_(std::move(options)),
+        file_({options_.save, options_.resume}, options_.spec.data),
+        learner_(make_learner()) {
     if (!options_.predictions.empty()) check_predictions_file(options_, file_.path());
-    refuse_model(options_.data.path);
+    refuse_model(options_.spec.data.path);
   }
 
   int run() {
@@ -113,11 +117,11 @@ class StreamPass {
   StreamLearner make_learner() {
     if (options_.resume.empty()) return StreamLearner(learner_options(options_));
     const Checkpoint saved = Checkpoint::read(options_.resume);
-    StreamLearner learner = load_learner(options_.resume, saved, options_.skip_bad_rows);
+    StreamLearner learner = load_learner(options_.resume, saved, options_.spec.dataset.skip_bad_rows);
     before_ = load_input(options_.resume, saved);
     rows_before_ = learner.statistics().rows;
     check_goes_on(options_, learner.options(), *before_);
-    check_fits(options_.data, *before_);
+    check_fits(options_.spec.data, *before_);
     return learner;
   }
 
@@ -125,16 +129,16 @@ class StreamPass {
 
   void open() {
     ExampleReaderOptions reader{.threads = options_.threads > 0 ? options_.threads : useful_threads(),
-                                .bad_rows = options_.skip_bad_rows ? BadRows::skip : BadRows::stop,
-                                .dialect = options_.data.dialect(),
+                                .bad_rows = options_.spec.dataset.skip_bad_rows ? BadRows::skip : BadRows::stop,
+                                .dialect = options_.spec.data.dialect(),
                                 .interruption = stop_.descriptor()};
-    std::optional<ExampleFormat> format = asked_format(options_.data);
+    std::optional<ExampleFormat> format = asked_format(options_.spec.data);
     if (before_) {
       input_ = *before_;
       format = input_.format;
     } else {
-      input_.target = options_.target;
-      input_.weight = options_.weight;
+      input_.target = options_.spec.dataset.target;
+      input_.weight = options_.spec.dataset.weight.value_or("");
     }
     if (!input_.target.empty()) {
       reader.columns = CsvColumns{.target = input_.target};
@@ -142,14 +146,14 @@ class StreamPass {
       if (before_) {
         reader.columns->features = input_.features;
         reader.columns->text_target = input_.text_target;
-        set_formats(*reader.columns, input_, options_.data);
-      } else if (!options_.data.decimal.empty()) {
-        reader.columns->decimal_comma = options_.data.decimal == "comma";
+        set_formats(*reader.columns, input_, options_.spec.data);
+      } else if (!options_.spec.data.decimal.empty()) {
+        reader.columns->decimal_comma = options_.spec.data.decimal == "comma";
       }
     }
-    reader_ = std::make_unique<ExampleReader>(options_.data.path, format, reader);
+    reader_ = std::make_unique<ExampleReader>(options_.spec.data.path, format, reader);
     input_.format = reader_->format();
-    check_fits(options_.data, input_);
+    check_fits(options_.spec.data, input_);
     refuse_columns_of_others();
     if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
     if (!before_) {
@@ -182,7 +186,7 @@ class StreamPass {
   void refuse_columns_of_others() const {
     if (input_.has_columns() || (input_.target.empty() && input_.weight.empty())) return;
     throw InvalidArgument(fmt::format("{} has no columns: each of its lines begins with the label; leave out {}",
-                                      options_.data.name(), input_.target.empty() ? "--weight" : "--target"));
+                                      options_.spec.data.name(), input_.target.empty() ? "--weight" : "--target"));
   }
 
   void open_predictions() {
@@ -238,9 +242,9 @@ class StreamPass {
       if (predictions_) predictions_->flush();
       return "";
     } catch (const BadRow& fault) {
-      return finish_after(fmt::format("{}, {}", options_.data.name(), fault.what()));
+      return finish_after(fmt::format("{}, {}", options_.spec.data.name(), fault.what()));
     } catch (const LearningEnded& fault) {
-      return finish_after(fmt::format("{}, {}", options_.data.name(), fault.what()));
+      return finish_after(fmt::format("{}, {}", options_.spec.data.name(), fault.what()));
     } catch (const Error& fault) {
       return finish_after(fault.what());
     }
@@ -270,8 +274,8 @@ class StreamPass {
     }
     if (stop_.flag() || last_line_ > 0) return;
     const std::uint64_t skipped = reader_->skipped_rows();
-    throw FileError(
-        fmt::format("{} has no examples{}", options_.data.name(), skipped > 0 ? "; " + skipped_text(skipped) : ""));
+    throw FileError(fmt::format("{} has no examples{}", options_.spec.data.name(),
+                                skipped > 0 ? "; " + skipped_text(skipped) : ""));
   }
 
   std::uint64_t rows_until_save() const {
@@ -307,11 +311,11 @@ class StreamPass {
 
   int end() {
     if (learner_.statistics().examples == 0) {
-      throw FileError(fmt::format("{} has no labels to learn from; nothing is saved", options_.data.name()));
+      throw FileError(fmt::format("{} has no labels to learn from; nothing is saved", options_.spec.data.name()));
     }
     if (!learner_.has_learned()) {
       throw FileError(fmt::format("every example of {} weighs 0: there is nothing to learn from{}",
-                                  options_.data.name(), is_saved_midway_ ? "" : "; nothing is saved"));
+                                  options_.spec.data.name(), is_saved_midway_ ? "" : "; nothing is saved"));
     }
     save();
     print_result();
@@ -346,7 +350,7 @@ class StreamPass {
       return interrupted_code;
     }
     print_error("ignd: interrupted after line {} of {}; saved {}; go on with --resume {} and the lines behind it\n",
-                with_commas(last_line_), options_.data.name(), quoted_path(saved_.path),
+                with_commas(last_line_), options_.spec.data.name(), quoted_path(saved_.path),
                 for_terminal(shell_word(saved_.path)));
     return interrupted_code;
   }
@@ -432,7 +436,7 @@ class StreamPass {
     if (!saved_.path.empty()) print("{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
-  StreamTraining options_;
+  TrainOptions options_;
   StopSignal stop_;
   ModelFile file_;
   std::optional<StreamInput> before_;  // of the run that is gone on with
@@ -451,6 +455,6 @@ class StreamPass {
 
 }  // namespace
 
-int train_stream(const StreamTraining& options) { return StreamPass(options).run(); }
+int train_stream(const TrainOptions& options) { return StreamPass(options).run(); }
 
 }  // namespace ignd::cli

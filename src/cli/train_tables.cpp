@@ -5,7 +5,7 @@
 #include "cli/training_data.hpp"
 #include "data/cell_format.hpp"
 #include "ignd/error.hpp"
-#include "lab/prepared_tables.hpp"
+#include "learn/datasets.hpp"
 #include "learn/table_dataset.hpp"
 #include "learn/table_model.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 class TableData final : public TrainingData {
  public:
   explicit TableData(const TrainOptions& options)
-      : table_(read_table(options.data, options.task)), task_(table_, options.task) {}
+      : table_(read_table(options.spec.data, options.spec.dataset)), task_(table_, options.spec.dataset) {}
 
   const Dataset& task() const override { return task_; }
   std::string samples() const override { return "rows"; }
@@ -137,13 +137,11 @@ void TableData::describe(JsonLine& line) const {
   if (!table_.header_note().empty()) line.set("header_note", table_.header_note());
 }
 
-void complete_table(TrainOptions& options) {
-  if (options.task.target.empty()) options.data.refuse_without_target();
-  refuse_options(options, {"--size"}, " can only be given for images");
-  refuse_options(options, {"--length"}, " can only be given for texts");
-  model_spec(options.run.model, 1);
-  if (!options.task.loss.empty()) check_loss(options.task.loss);
-  options.data.dialect();
+void check_table(const TrainOptions& options) {
+  if (options.spec.dataset.target.empty()) options.spec.data.refuse_without_target();
+  model_spec(options.spec.training.model, 1);
+  if (!options.spec.dataset.loss.empty()) check_loss(options.spec.dataset.loss);
+  options.spec.data.dialect();
 }
 
 std::unique_ptr<TrainingData> read_table_data(const TrainOptions& options) {
@@ -152,6 +150,6 @@ std::unique_ptr<TrainingData> read_table_data(const TrainOptions& options) {
 
 }  // namespace
 
-const DataKind table_data{"a table", table_model_kind, complete_table, read_table_data};
+const TrainingKind table_training{"a table", "tables", table_model_kind, RunKey::tables, check_table, read_table_data};
 
 }  // namespace ignd::cli

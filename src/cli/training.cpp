@@ -1,6 +1,7 @@
 #include "cli/training.hpp"
 
 #include "base/duration.hpp"
+#include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/confusion_table.hpp"
 #include "cli/json_line.hpp"
@@ -22,7 +23,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 std::string optimizer_name(const TrainOptions& options) {
   if (!options.optimizer.empty()) return options.optimizer;
-  return options.run.optimizer.rule + "+" + options.run.optimizer.transform;
+  return options.spec.training.optimizer.rule + "+" + options.spec.training.optimizer.transform;
 }
 
 // The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
@@ -46,10 +46,6 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
   const auto best = std::ranges::min_element(judged, {}, loss);
   return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
 }
-
-struct Interrupted : std::runtime_error {
-  Interrupted() : std::runtime_error("interrupted") {}
-};
 
 // One training run as the user sees it.
 class Training {
@@ -63,7 +59,7 @@ class Training {
 
   int run(const std::optional<Checkpoint>& saved) {
     // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
-    if (options_.run.batch) Run(task_, options_.run);
+    if (options_.spec.training.batch) Run(task_, options_.spec.training);
     Checkpoint now;
     task_.save_reader(now);
     task_.target().save(now);
@@ -75,10 +71,10 @@ class Training {
       print_plan();
     }
     if (!saved && options_.rate == "auto" && !race_for_rate()) return interrupted_early();
-    Run run(task_, options_.run);
+    Run run(task_, options_.spec.training);
     if (saved) resume(run, *saved);
     learn(run);
-    if (run.status() == TrainingStatus::running) return interrupted(run);
+    if (run.status() == RunStatus::running) return interrupted(run);
     return finish(run);
   }
 
@@ -102,15 +98,16 @@ class Training {
       line.print();
     }
     if (!talks_) return;
-    print("{}: {} {}: {} to train on, {} to validate, {} to test\n", for_terminal(options_.data.path),
+    print("{}: {} {}: {} to train on, {} to validate, {} to test\n", for_terminal(options_.spec.data.path),
           with_commas(data_.size()), data_.samples(), with_commas(split.train.size()),
           with_commas(split.validation.size()), with_commas(split.test.size()));
     print("target {}: {}\n", for_terminal(task_.target().name), describe(task_.target()));
     if (!task_.target().choice.empty()) print("  {}\n", task_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
-    const std::string batch = options_.run.batch ? "; batch " + describe(*options_.run.batch) : "";
-    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.run.model, data_.inputs(), task_.loss(),
-          options_.run.optimizer.rule, options_.run.optimizer.transform, batch, options_.run.schedule);
+    const std::string batch = options_.spec.training.batch ? "; batch " + describe(*options_.spec.training.batch) : "";
+    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.spec.training.model, data_.inputs(), task_.loss(),
+          options_.spec.training.optimizer.rule, options_.spec.training.optimizer.transform, batch,
+          options_.spec.training.schedule);
     std::fflush(stdout);
   }
 
@@ -119,16 +116,17 @@ class Training {
     const auto shape = data_.measured_shape();
     if (!talks_ || !shape) return;
     const Split& split = task_.split();
-    const StepCost cost = measured_cost(task_.model_spec(options_.run.model), *shape, options_.run.optimizer);
+    const StepCost cost =
+        measured_cost(task_.model_spec(options_.spec.training.model), *shape, options_.spec.training.optimizer);
     const auto seconds = [&](std::uint64_t steps, std::uint64_t predictions) {
       return static_cast<double>(steps) * cost.step + static_cast<double>(predictions) * cost.prediction;
     };
-    const std::uint64_t epochs = options_.run.epochs;
+    const std::uint64_t epochs = options_.spec.training.epochs;
     double total = seconds(epochs * split.train.size(), (epochs + 1) * split.validation.size() + split.test.size());
     std::string first;
     if (options_.rate == "auto") {
       const auto [samples, judged] = race_size();
-      const auto rates = race_rates(options_.run.optimizer).size();
+      const auto rates = race_rates(options_.spec.training.optimizer).size();
       total += static_cast<double>(rates) * seconds(samples, judged);
       first = fmt::format("a race of {} rates over {} {} each, then ", rates, with_commas(samples), data_.samples());
     }
@@ -144,11 +142,11 @@ class Training {
     if (!std::isfinite(rate) || !(rate > 0)) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}", quoted_path(options_.resume), rate));
     }
-    if (options_.rate != "auto" && options_.run.rate != rate) {
+    if (options_.rate != "auto" && options_.spec.training.rate != rate) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
-                                  rate, options_.run.rate));
+                                  rate, options_.spec.training.rate));
     }
-    options_.run.rate = rate;
+    options_.spec.training.rate = rate;
   }
 
   TrainingData::RaceSize race_size() const {
@@ -161,7 +159,7 @@ class Training {
   std::unique_ptr<Dataset> race_task(std::size_t judged) const {
     Split split = task_.split();
     if (judged < split.validation.size()) {
-      RandomStream(options_.run.seed, "judges of the race").shuffle(split.validation);
+      RandomStream(options_.spec.training.seed, "judges of the race").shuffle(split.validation);
       split.validation.resize(judged);
     }
     return task_.with_split(std::move(split));
@@ -173,14 +171,14 @@ class Training {
     const auto part = race_task(size.judged);
     std::optional<Progress> progress;
     const Race result =
-        race(*part, options_.run, size.samples, stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
+        race(*part, options_.spec.training, size.samples, stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
           if (!progress) progress.emplace("trying rates", total, "samples", !talks_);
           progress->update(done);
         });
     progress.reset();
     if (stop_.flag()) return false;
     if (!result.best) throw Error("training diverged with every rate of the race; choose one with --lr");
-    options_.run.rate = *result.best;
+    options_.spec.training.rate = *result.best;
     print_race(result);
     return true;
   }
@@ -214,7 +212,7 @@ class Training {
     } catch (const FileError& fault) {
       throw FileError(fmt::format("cannot go on with {}: {}", quoted_path(options_.resume), fault.what()));
     }
-    if (run.status() == TrainingStatus::running) {
+    if (run.status() == RunStatus::running) {
       if (talks_) print("going on after {} samples\n", with_commas(run.learned()));
       return;
     }
@@ -226,13 +224,13 @@ class Training {
     Progress progress("training", run.to_learn(), "samples", !talks_);
     const Clock::time_point start = Clock::now();
     const std::uint64_t first_step = run.learned();
-    while (run.status() == TrainingStatus::running && !stop_.flag()) {
+    while (run.status() == RunStatus::running && !stop_.flag()) {
       const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.learned()); });
       if (!report) continue;
       progress.clear();
       print_epoch(*report);
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-      if (due && run.status() == TrainingStatus::running) save(run, &ModelFile::save_partial);
+      if (due && run.status() == RunStatus::running) save(run, &ModelFile::save_partial);
     }
     learned_ = run.learned() - first_step;
     seconds_ = seconds_since(start);
@@ -259,7 +257,7 @@ class Training {
   void save(const Run& run, Saved (ModelFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
-    checkpoint.set("run.rate", std::span<const double>(&options_.run.rate, 1));
+    checkpoint.set("run.rate", std::span<const double>(&options_.spec.training.rate, 1));
     saved_ = (file_.*how)(checkpoint);
     if (saved_.fault.empty()) return;
     save_failed_ = true;
@@ -281,7 +279,7 @@ class Training {
   }
 
   int finish(const Run& run) {
-    const bool diverged = run.status() == TrainingStatus::diverged;
+    const bool diverged = run.status() == RunStatus::diverged;
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
@@ -289,7 +287,7 @@ class Training {
     if (!learned_nothing || file_.path() != options_.resume) save(run, &ModelFile::save);
     try {
       print_result(run);
-    } catch (const Interrupted&) {
+    } catch (const Stopped&) {
       print_error("ignd: interrupted before the model was measured; it is in {}\n", quoted_path(file_.path()));
       return interrupted_code;
     }
@@ -315,7 +313,7 @@ class Training {
       parts.emplace_back(name);
       for (std::size_t i = 0; i < judged.size(); ++i) {
         judged[i].on.push_back(evaluate(task_, rows, [&](const Input<float>& x, std::span<double> outputs) {
-          if (stop_.flag()) throw Interrupted();
+          if (stop_.flag()) throw Stopped();
           predictors[i].outputs(x, outputs);
         }));
       }
@@ -346,10 +344,10 @@ class Training {
                          const std::vector<Evaluated>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
-        .set("model", options_.run.model)
+        .set("model", options_.spec.training.model)
         .set("loss", task_.loss())
         .set("optimizer", optimizer_name(options_))
-        .set("rate", options_.run.rate)
+        .set("rate", options_.spec.training.rate)
         .set("epochs", run.epoch())
         .set("kept_epoch", run.kept_epoch())
         .set("left_out", data_.left_out())

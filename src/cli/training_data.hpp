@@ -5,7 +5,7 @@
 #include "cli/train.hpp"
 #include "learn/dataset.hpp"
 #include "learn/table_baselines.hpp"
-#include "models/shape.hpp"
+#include "models/layer.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -45,24 +45,23 @@ class TrainingData : Pinned {
   virtual std::optional<Shape> measured_shape() const = 0;
 };
 
-// A kind of data, with its own options and defaults.
-struct DataKind {
+// How models are trained on a kind of data.
+struct TrainingKind {
   const char* name;        // "a table"
+  const char* samples;     // "tables": what options may be refused for
   const char* model_kind;  // of the model files
-  // Fills in what the user left open, and refuses what means nothing for such data or cannot be. Throws
-  // InvalidArgument.
-  void (*complete)(TrainOptions& options);
-  // Throws FileError or InvalidArgument; ReadingStopped where Ctrl-C was pressed.
+  RunKey::Use use;
+  // Refuses what cannot be. Throws InvalidArgument.
+  void (*check)(const TrainOptions& options);
+  // Throws FileError or InvalidArgument; Stopped where Ctrl-C was pressed.
   std::unique_ptr<TrainingData> (*read)(const TrainOptions& options);
 };
 
-extern const DataKind table_data;
-extern const DataKind image_data;
-extern const DataKind text_data;
+extern const TrainingKind table_training;
+extern const TrainingKind image_training;
+extern const TrainingKind text_training;
 
-bool is_given(const TrainOptions& options, const std::string& name);
-
-// Options that say nothing of such data are refused, rather than left unheard. Throws InvalidArgument.
+// Throws InvalidArgument, with the reason, where the user gave one of the options.
 void refuse_options(const TrainOptions& options, const std::vector<std::string>& refused, const std::string& why);
 
 }  // namespace ignd::cli

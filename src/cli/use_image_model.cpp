@@ -84,7 +84,7 @@ int evaluate_images(const UseOptions& options, const Checkpoint& checkpoint) {
   std::shared_ptr<const ImageSet> images;
   try {
     images = std::make_shared<const ImageSet>(read_images(options.data.path, model.size, options.json));
-  } catch (const ReadingStopped&) {
+  } catch (const Stopped&) {
     return interrupted_code;
   }
   warn_of_skipped(images->skipped());

@@ -15,7 +15,7 @@
 #include "ignd/error.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/table_model.hpp"
-#include "report/escape.hpp"
+#include "report/format.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace ignd {
 namespace {
 
-// out (columns x columns) = a^T b for two matrices of so many rows: symmetric, the diagonal and what lies right of it.
+// The upper triangle of the symmetric out (columns x columns) = a^T b.
 template <class T>
 void transposed_product(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, std::size_t rows,
                         std::size_t columns, T* out) {
@@ -40,8 +40,8 @@ double product(const RowsBatch<T>& a, const RowsBatch<T>& b, std::size_t k, std:
   return inner_product(a.rows[k], b.rows[l]);
 }
 
-// All products of two rows, the diagonal and what lies right of it. Some weights at a time, which stay in the cache
-// while all pairs of rows are gone through.
+// All products of two rows: the upper triangle. Works on a few weights at a time, which stay in the cache for all pairs
+// of rows.
 template <class T>
 void add_gram(const DenseBatch<T>& a, const DenseBatch<T>& b, std::size_t rows, std::span<double> out) {
   constexpr std::size_t at_once = 4096;
@@ -195,8 +195,8 @@ template <class T>
 void BatchAlgebra<T>::add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample,
                                 std::span<const T> z, T factor, T* out, bool add) {
   weigh(block, samples, per_sample, z);
-  // The kernel goes down some columns at a time. Of a layer too large for the caches it gets a few rows after the
-  // other, so that memory is gone through in its order.
+  // The kernel works down a few columns at a time. A layer too large for the caches goes to it a few rows at a time, so
+  // that memory is read in order.
   constexpr std::size_t cached_bytes = std::size_t{1} << 20, rows_at_once = 8;
   const bool cached = block.inputs * block.units * sizeof(T) <= cached_bytes;
   const std::size_t at_once = cached ? block.inputs : rows_at_once;
@@ -216,7 +216,7 @@ void BatchAlgebra<T>::add_outer(const OuterBatch<T>& block, std::size_t samples,
   }
 }
 
-// A row that several samples have read is there once. Samples are summed in their order, so that the bits of a sum do
+// A row that several samples have read appears once. Samples are summed in their order, so that the bits of a sum do
 // not depend on how the rows were sorted.
 template <class T>
 void BatchAlgebra<T>::sum_rows(const RowsBatch<T>& block, std::span<const T> z, Union& all) {

@@ -10,20 +10,19 @@
 
 namespace ignd {
 
-// What an exact step needs of the sensitivities J of a batch, block by block and in their own forms. The room is made
-// once, for the largest batch.
+// The linear algebra of an exact step on the sensitivities J of a batch, block by block, each in its own form. Memory
+// is allocated once, for the largest batch.
 template <class T>
 class BatchAlgebra {
  public:
-  // `whole`: the Gram matrix of all rows will be asked for, not that of each sample alone.
+  // `whole`: the Gram matrix of all rows will be needed, not only those of single samples.
   BatchAlgebra(std::size_t most_samples, std::size_t most_per_sample, bool whole);
 
-  // J D^T, rows x rows, where D = J or, under a preconditioner, J P: symmetric, and only the diagonal and what lies
-  // right of it is written.
+  // The upper triangle of J D^T, rows x rows and symmetric, where D = J or, under a preconditioner, J P.
   void gram(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, std::span<double> out);
 
-  // The same of each sample alone: per_sample x per_sample numbers, one sample after the other. The squared norms of
-  // the rows where a sample has one.
+  // The same for each sample alone: per_sample x per_sample numbers, sample by sample. With one row per sample, the
+  // squared norms of the rows.
   void gram_of_samples(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, std::span<double> out);
 
   // w += factor D^T z

@@ -25,14 +25,14 @@
 
 namespace ignd {
 
-// What a step solves systems of.
+namespace {
+
+// Which linear systems a step solves.
 enum class BatchSystems {
   none,        // one output, whose system is a number; or gradients
-  of_samples,  // of each sample, as many rows as there are outputs
-  of_batch     // all samples' rows together
+  of_samples,  // one per sample, with a row per output
+  of_batch     // one for the whole batch
 };
-
-namespace {
 
 bool all_finite(std::span<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
@@ -40,7 +40,7 @@ bool all_finite(std::span<const double> numbers) {
 
 // The inputs that a preconditioner would cover; none if the model has no single block of weights that multiply them.
 template <class T>
-std::size_t metric_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
+std::size_t preconditioned_inputs(const BatchSensitivity<T>& j, std::span<const RowTable> tables) {
   std::size_t blocks = 0, inputs = 0;
   for (const auto& any : j.blocks) {
     if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
@@ -74,32 +74,16 @@ std::string megabytes(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.3g}", bytes / 1e6) : fmt::format("{:.0f}", bytes / 1e6);
 }
 
-// Of lambda, when the model of the loss was too good or too bad (Levenberg and Marquardt's idea in Martens's form).
+// How lambda changes when the quadratic model predicted the loss well or badly (Levenberg-Marquardt in the form of
+// Martens).
 constexpr double lambda_factor = 1.5;
 constexpr double good_gain = 0.75, bad_gain = 0.25;
 constexpr double least_lambda = 1e-12, most_lambda = 1e12;
 
-}  // namespace
-
-const char* to_string(BatchMode mode) { return mode == BatchMode::average ? "average" : "exact"; }
-
-BatchMode find_batch_mode(std::string_view name) {
-  for (const BatchMode mode : {BatchMode::average, BatchMode::exact}) {
-    if (name == to_string(mode)) return mode;
-  }
-  throw InvalidArgument(fmt::format("there is no batch mode {}; known: average, exact", in_quotes(name)));
-}
-
-std::string to_string(const BatchStepInfo& info) {
-  const std::string gain = info.gain ? fmt::format(" gain {:.4g}", *info.gain) : "";
-  return fmt::format("step {} samples {} loss {:.6g} rate {:.6g} lambda {:.6g}{} {}", info.step, info.samples,
-                     info.loss, info.rate, info.lambda, gain, to_string(info.status));
-}
-
 // Everything a step writes to, made once.
 template <class T>
-struct BatchTrainer<T>::Room {
-  Room(const Model<T>& model, const BatchOptions& options, std::size_t targets, BatchSystems systems)
+struct Workspace {
+  Workspace(const Model<T>& model, const BatchOptions& options, std::size_t targets, BatchSystems systems)
       : outputs(model.outputs()),
         targets_each(targets),
         batch(model.make_batch(options.size)),
@@ -138,8 +122,69 @@ struct BatchTrainer<T>::Room {
   std::span<const double> target(std::size_t s) const { return std::span(y).subspan(s * targets_each, targets_each); }
 };
 
+}  // namespace
+
+const char* to_string(BatchMode mode) { return mode == BatchMode::average ? "average" : "exact"; }
+
+BatchMode find_batch_mode(std::string_view name) {
+  for (const BatchMode mode : {BatchMode::average, BatchMode::exact}) {
+    if (name == to_string(mode)) return mode;
+  }
+  throw InvalidArgument(fmt::format("there is no batch mode {}; known: average, exact", in_quotes(name)));
+}
+
+std::string to_string(const BatchStepInfo& info) {
+  const std::string gain = info.gain ? fmt::format(" gain {:.4g}", *info.gain) : "";
+  return fmt::format("step {} samples {} loss {:.6g} rate {:.6g} lambda {:.6g}{} {}", info.step, info.samples,
+                     info.loss, info.rate, info.lambda, gain, to_string(info.status));
+}
+
 template <class T>
-BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
+class BatchTrainer<T>::Impl {
+ public:
+  Impl(Model<T>& model, BatchTrainerOptions options);
+
+  BatchStepInfo step(std::span<const Sample<T>> samples, std::span<const double> targets);
+  std::unique_ptr<Model<T>> snapshot(Iterate which) const {
+    return current_model(model_, *updater_, steps_, options_.average_from, which);
+  }
+  std::uint64_t steps() const { return steps_; }
+  StepStatus status() const { return status_; }
+  const BatchTrainerOptions& options() const { return options_; }
+  const Model<T>& model() const { return model_; }
+  double lambda() const { return lambda_; }
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  std::vector<std::string> faults() const;
+  std::vector<std::string> rule_faults() const;
+  BatchSystems systems() const;
+  void check(std::span<const Sample<T>> samples, std::span<const double> targets) const;
+  void gather(std::span<const Sample<T>> samples, std::span<const double> targets);
+  StepStatus forward_and_descend(BatchStepInfo& info);
+  StepStatus evaluate_loss(std::span<const T> outputs, BatchStepInfo& info);
+  const BatchSensitivity<T>& sensitivities();
+  StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
+  StepStatus average_vector_steps();
+  StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
+  StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);
+  void follow_gain(BatchStepInfo& info);
+  void describe(Checkpoint& checkpoint) const;
+
+  Model<T>& model_;
+  BatchTrainerOptions options_;
+  std::shared_ptr<const StepRule> rule_;
+  std::unique_ptr<Preconditioner<T>> preconditioner_;
+  std::unique_ptr<Updater<T>> updater_;
+  std::unique_ptr<Workspace<T>> workspace_;
+  double lambda_ = 0;
+  std::uint64_t steps_ = 0;
+  StepStatus status_ = StepStatus::learned;
+};
+
+template <class T>
+BatchTrainer<T>::Impl::Impl(Model<T>& model, BatchTrainerOptions options)
     : model_(model), options_(std::move(options)), lambda_(options_.batch.lambda) {
   std::vector<std::string> found = faults();
   const auto collect = [&](const auto& make) { return collect_fault(found, make); };
@@ -165,32 +210,27 @@ BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
   const bool cancels = options_.batch.mode == BatchMode::average || options_.batch.size == 1;
   if (cancels) give_advice(loss_advice(*options_.loss, *rule_, model.outputs()));
   try {
-    room_ = std::make_unique<Room>(model, options_.batch, targets, systems());
-    sensitivities();  // which take their memory when they are first asked for
+    workspace_ = std::make_unique<Workspace<T>>(model, options_.batch, targets, systems());
+    sensitivities();  // allocates on first use
   } catch (const std::bad_alloc&) {
-    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+    throw InvalidArgument(fmt::format("there is not enough memory for a batch of {} samples", options_.batch.size));
   } catch (const std::length_error&) {
-    throw InvalidArgument(fmt::format("there is no memory for a batch of {} samples", options_.batch.size));
+    throw InvalidArgument(fmt::format("there is not enough memory for a batch of {} samples", options_.batch.size));
   }
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   if (options_.preconditioner == PreconditionerKind::identity) return;
-  const std::size_t inputs = metric_inputs(sensitivities(), std::span(update.tables));
+  const std::size_t inputs = preconditioned_inputs(sensitivities(), std::span(update.tables));
   if (inputs == 0) {
     throw InvalidArgument(
-        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",
                     model.spec()));
   }
   preconditioner_ = std::make_unique<Preconditioner<T>>(inputs);
 }
 
+// Faults of the numeric options.
 template <class T>
-BatchTrainer<T>::~BatchTrainer() = default;
-template <class T>
-BatchTrainer<T>::BatchTrainer(BatchTrainer&&) noexcept = default;
-
-// Of the numbers among the options.
-template <class T>
-std::vector<std::string> BatchTrainer<T>::faults() const {
+std::vector<std::string> BatchTrainer<T>::Impl::faults() const {
   std::vector<std::string> found;
   const BatchOptions& batch = options_.batch;
   const bool exact = batch.mode == BatchMode::exact;
@@ -198,7 +238,7 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
   if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
     found.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
   }
-  if (batch.size == 0) found.emplace_back("a batch of 0 samples; it needs one at least");
+  if (batch.size == 0) found.emplace_back("a batch needs at least one sample");
   if (!(batch.lambda >= 0) || !std::isfinite(batch.lambda)) {
     found.push_back(fmt::format("lambda is {}, but must be a finite number of at least 0", batch.lambda));
   }
@@ -207,30 +247,30 @@ std::vector<std::string> BatchTrainer<T>::faults() const {
                                 least_lambda, most_lambda));
   }
   if (options_.preconditioner == PreconditionerKind::fading_second_moment) {
-    found.emplace_back("the fading preconditioner is one of single samples; use second_moment");
+    found.emplace_back("the fading preconditioner works on single samples only; use second_moment");
   }
   return found;
 }
 
 template <class T>
-BatchSystems BatchTrainer<T>::systems() const {
+BatchSystems BatchTrainer<T>::Impl::systems() const {
   if (options_.batch.mode == BatchMode::exact) return BatchSystems::of_batch;
   return model_.outputs() > 1 && rule_->damping() ? BatchSystems::of_samples : BatchSystems::none;
 }
 
-// Of the rule together with what it would have to do.
+// Faults of the rule in combination with the other options.
 template <class T>
-std::vector<std::string> BatchTrainer<T>::rule_faults() const {
+std::vector<std::string> BatchTrainer<T>::Impl::rule_faults() const {
   std::vector<std::string> found;
   const BatchOptions& batch = options_.batch;
   const bool exact = batch.mode == BatchMode::exact, several = model_.outputs() > 1;
   const bool gauss_newton = rule_->damping().has_value();
   if (exact && !gauss_newton) {
-    found.push_back(fmt::format("an exact step is one of Gauss-Newton, not of the rule '{}'", rule_->spec()));
+    found.push_back(fmt::format("exact steps need the rule gauss-newton, not '{}'", rule_->spec()));
   }
   if (several && !gauss_newton && !rule_->is_gradient()) {
     found.push_back(
-        fmt::format("the rule '{}' is one of a single output; several need gradient or gauss-newton", rule_->spec()));
+        fmt::format("the rule '{}' supports one output only; for several use gradient or gauss-newton", rule_->spec()));
   }
   if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
     found.push_back(fmt::format("l2 cannot be combined with {} steps of the rule '{}'{}", to_string(batch.mode),
@@ -247,15 +287,16 @@ std::vector<std::string> BatchTrainer<T>::rule_faults() const {
 }
 
 template <class T>
-void BatchTrainer<T>::check(std::span<const Sample<T>> samples, std::span<const double> targets) const {
+void BatchTrainer<T>::Impl::check(std::span<const Sample<T>> samples, std::span<const double> targets) const {
   if (samples.empty() || samples.size() > options_.batch.size) {
     throw InvalidArgument(
-        fmt::format("a batch of {} samples, but it has 1 to {}", samples.size(), options_.batch.size));
+        fmt::format("the batch has {} samples, but must have 1 to {}", samples.size(), options_.batch.size));
   }
-  const std::size_t each = room_->targets_each;
+  const std::size_t each = workspace_->targets_each;
   if (targets.size() != (each > 1 ? samples.size() * each : 0)) {
-    throw InvalidArgument(fmt::format("{} targets apart for {} samples, but the loss has {} for each{}", targets.size(),
-                                      samples.size(), each, each == 1 ? ", which is the sample's own" : ""));
+    throw InvalidArgument(fmt::format("there are {} separate targets for {} samples, but the loss has {} per sample{}",
+                                      targets.size(), samples.size(), each,
+                                      each == 1 ? ", which is the sample's own" : ""));
   }
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const Sample<T>& sample = samples[s];
@@ -271,57 +312,57 @@ void BatchTrainer<T>::check(std::span<const Sample<T>> samples, std::span<const 
   }
 }
 
-// Samples without weight are none.
+// Skips samples of weight zero.
 template <class T>
-void BatchTrainer<T>::gather(std::span<const Sample<T>> samples, std::span<const double> targets) {
-  Room& room = *room_;
-  room.samples = 0;
-  room.all_weight = 0;
+void BatchTrainer<T>::Impl::gather(std::span<const Sample<T>> samples, std::span<const double> targets) {
+  Workspace<T>& work = *workspace_;
+  work.samples = 0;
+  work.all_weight = 0;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     if (samples[s].weight == 0) continue;
-    room.x[room.samples] = samples[s].x;
-    room.weight[room.samples] = samples[s].weight;
-    room.all_weight += samples[s].weight;
-    const double* y = room.targets_each > 1 ? targets.data() + s * room.targets_each : &samples[s].y;
-    std::copy_n(y, room.targets_each, room.y.begin() + static_cast<std::ptrdiff_t>(room.samples * room.targets_each));
-    ++room.samples;
+    work.x[work.samples] = samples[s].x;
+    work.weight[work.samples] = samples[s].weight;
+    work.all_weight += samples[s].weight;
+    const double* y = work.targets_each > 1 ? targets.data() + s * work.targets_each : &samples[s].y;
+    std::copy_n(y, work.targets_each, work.y.begin() + static_cast<std::ptrdiff_t>(work.samples * work.targets_each));
+    ++work.samples;
   }
 }
 
 template <class T>
-BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::span<const double> targets) {
+BatchStepInfo BatchTrainer<T>::Impl::step(std::span<const Sample<T>> samples, std::span<const double> targets) {
   [[maybe_unused]] const kernels::FlushToZero flush;
   BatchStepInfo info{.step = steps_, .rate = options_.schedule.rate(steps_ + 1), .gain = {}, .status = status_};
   if (status_ != StepStatus::learned) return info;
   check(samples, targets);
   gather(samples, targets);
-  info.samples = room_->samples;
-  info.weight = room_->all_weight;
+  info.samples = workspace_->samples;
+  info.weight = workspace_->all_weight;
   if (options_.batch.mode == BatchMode::exact) info.lambda = lambda_;
-  if (room_->samples == 0) {
+  if (workspace_->samples == 0) {
     info.status = StepStatus::zero_weight;
     return info;
   }
   try {
     info.status = forward_and_descend(info);
   } catch (...) {
-    if (preconditioner_) preconditioner_->forget();
+    if (preconditioner_) preconditioner_->rollback();
     throw;
   }
   if (info.status != StepStatus::learned) {
-    if (preconditioner_) preconditioner_->forget();
+    if (preconditioner_) preconditioner_->rollback();
     status_ = info.status;
   }
   return info;
 }
 
 template <class T>
-StepStatus BatchTrainer<T>::forward_and_descend(BatchStepInfo& info) {
-  Room& room = *room_;
+StepStatus BatchTrainer<T>::Impl::forward_and_descend(BatchStepInfo& info) {
+  Workspace<T>& work = *workspace_;
   updater_->begin(model_.parameters(), steps_);
   const auto outputs =
-      room.batch->forward(std::span(room.x).first(room.samples), updater_->waits() ? updater_.get() : nullptr);
-  if (preconditioner_) preconditioner_->keep();
+      work.batch->forward(std::span(work.x).first(work.samples), updater_->waits() ? updater_.get() : nullptr);
+  if (preconditioner_) preconditioner_->commit();
   if (const StepStatus status = evaluate_loss(outputs, info); status != StepStatus::learned) return status;
 
   const BatchSensitivity<T>& j = sensitivities();
@@ -333,126 +374,127 @@ StepStatus BatchTrainer<T>::forward_and_descend(BatchStepInfo& info) {
   return descend(d, decay, info);
 }
 
-// The losses and their derivatives, weights included: those of all samples together have weight 1.
+// The losses and their derivatives, weighted so that the weights of all samples sum to 1.
 template <class T>
-StepStatus BatchTrainer<T>::evaluate_loss(std::span<const T> outputs, BatchStepInfo& info) {
-  Room& room = *room_;
-  const std::size_t n = room.outputs;
-  std::copy(outputs.begin(), outputs.end(), room.f.begin());
-  if (!all_finite(std::span(room.f).first(room.rows()))) return StepStatus::output_not_finite;
-  for (std::size_t s = 0; s < room.samples; ++s) {
-    const auto d2 = room.d2.empty() ? std::span<double>() : std::span(room.d2).subspan(s * n * n, n * n);
-    room.value[s] = options_.loss->at(room.target(s), std::span(room.f).subspan(s * n, n),
-                                      std::span(room.d1).subspan(s * n, n), d2);
-    info.loss += room.weight[s] / room.all_weight * room.value[s];
+StepStatus BatchTrainer<T>::Impl::evaluate_loss(std::span<const T> outputs, BatchStepInfo& info) {
+  Workspace<T>& work = *workspace_;
+  const std::size_t n = work.outputs;
+  std::copy(outputs.begin(), outputs.end(), work.f.begin());
+  if (!all_finite(std::span(work.f).first(work.rows()))) return StepStatus::output_not_finite;
+  for (std::size_t s = 0; s < work.samples; ++s) {
+    const auto d2 = work.d2.empty() ? std::span<double>() : std::span(work.d2).subspan(s * n * n, n * n);
+    work.value[s] = options_.loss->at(work.target(s), std::span(work.f).subspan(s * n, n),
+                                      std::span(work.d1).subspan(s * n, n), d2);
+    info.loss += work.weight[s] / work.all_weight * work.value[s];
     for (std::size_t c = 0; c < n && rule_->damping(); ++c) {
       if (d2[c * n + c] < 0) {
         throw NonConvexLoss(
             fmt::format("the loss '{}' has second derivative {} at output {}; Gauss-Newton needs a "
                         "loss that is convex in the outputs",
-                        options_.loss->spec(), d2[c * n + c], room.f[s * n + c]));
+                        options_.loss->spec(), d2[c * n + c], work.f[s * n + c]));
       }
     }
   }
-  const bool finite = std::isfinite(info.loss) && all_finite(std::span(room.d1).first(room.rows())) &&
-                      all_finite(std::span(room.d2).first(room.d2.empty() ? 0 : room.rows() * n));
+  const bool finite = std::isfinite(info.loss) && all_finite(std::span(work.d1).first(work.rows())) &&
+                      all_finite(std::span(work.d2).first(work.d2.empty() ? 0 : work.rows() * n));
   return finite ? StepStatus::learned : StepStatus::loss_not_finite;
 }
 
-// A gradient needs no more than one row for each sample, however many outputs there are.
+// A gradient needs only one row per sample, however many outputs there are.
 template <class T>
-const BatchSensitivity<T>& BatchTrainer<T>::sensitivities() {
-  Room& room = *room_;
-  if (room.outputs == 1 || rule_->damping()) return room.batch->sensitivities();
-  for (std::size_t k = 0; k < room.rows(); ++k) room.factors[k] = static_cast<T>(room.d1[k]);
-  return room.batch->combined(std::span(room.factors).first(room.rows()));
+const BatchSensitivity<T>& BatchTrainer<T>::Impl::sensitivities() {
+  Workspace<T>& work = *workspace_;
+  if (work.outputs == 1 || rule_->damping()) return work.batch->sensitivities();
+  for (std::size_t k = 0; k < work.rows(); ++k) work.factors[k] = static_cast<T>(work.d1[k]);
+  return work.batch->combined(std::span(work.factors).first(work.rows()));
 }
 
 template <class T>
-StepStatus BatchTrainer<T>::average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay) {
-  Room& room = *room_;
+StepStatus BatchTrainer<T>::Impl::average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d,
+                                                double& decay) {
+  Workspace<T>& work = *workspace_;
   const bool gradient = rule_->is_gradient();
   if (!gradient) {
-    room.algebra.gram_of_samples(j, d, room.of_samples);
-    if (!all_finite(std::span(room.of_samples).first(room.rows() * room.outputs))) {
+    work.algebra.gram_of_samples(j, d, work.of_samples);
+    if (!all_finite(std::span(work.of_samples).first(work.rows() * work.outputs))) {
       return StepStatus::sensitivity_not_finite;
     }
   }
-  if (room.outputs == 1) {
+  if (work.outputs == 1) {
     const double floor = options_.loss->curvature_floor();
-    for (std::size_t s = 0; s < room.samples; ++s) {
-      const double share = room.weight[s] / room.all_weight;
-      const StepInput in{.loss = {room.value[s], room.d1[s], room.d2[s]},
-                         .minimum = options_.loss->minimum(room.target(s)),
+    for (std::size_t s = 0; s < work.samples; ++s) {
+      const double share = work.weight[s] / work.all_weight;
+      const StepInput in{.loss = {work.value[s], work.d1[s], work.d2[s]},
+                         .minimum = options_.loss->minimum(work.target(s)),
                          .curvature_floor = floor,
-                         .s = gradient ? 0 : room.of_samples[s],
+                         .s = gradient ? 0 : work.of_samples[s],
                          .l2 = options_.l2};
-      room.z[s] = share * rule_->coefficient(in);
+      work.z[s] = share * rule_->coefficient(in);
       if (options_.l2 > 0) decay += share * rule_->scale(in) * options_.l2;
     }
     return StepStatus::learned;
   }
   if (gradient) {
-    for (std::size_t s = 0; s < room.samples; ++s) room.z[s] = room.weight[s] / room.all_weight;
+    for (std::size_t s = 0; s < work.samples; ++s) work.z[s] = work.weight[s] / work.all_weight;
     decay = options_.l2;
     return StepStatus::learned;
   }
   return average_vector_steps();
 }
 
-// Each sample's own system of as many rows as there are outputs.
+// Solves one system per sample, with a row per output.
 template <class T>
-StepStatus BatchTrainer<T>::average_vector_steps() {
-  Room& room = *room_;
-  const std::size_t n = room.outputs;
+StepStatus BatchTrainer<T>::Impl::average_vector_steps() {
+  Workspace<T>& work = *workspace_;
+  const std::size_t n = work.outputs;
   const auto damping = *rule_->damping();
   const double eps_c = damping.eps_c.value_or(options_.loss->curvature_floor());
-  for (std::size_t s = 0; s < room.samples; ++s) {
-    std::copy_n(room.of_samples.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, room.system.gram().begin());
-    std::copy_n(room.d2.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, room.system.curvature().begin());
-    for (std::size_t c = 0; c < n; ++c) room.system.curvature()[c * n + c] += eps_c;
-    const auto z = std::span(room.z).subspan(s * n, n);
-    if (!room.system.solve(n, damping.eps_lm, std::span(room.d1).subspan(s * n, n), z)) {
-      throw SingularSystem("the system of a sample has no solution to rounding; give the rule a larger eps_lm");
+  for (std::size_t s = 0; s < work.samples; ++s) {
+    std::copy_n(work.of_samples.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, work.system.gram().begin());
+    std::copy_n(work.d2.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, work.system.curvature().begin());
+    for (std::size_t c = 0; c < n; ++c) work.system.curvature()[c * n + c] += eps_c;
+    const auto z = std::span(work.z).subspan(s * n, n);
+    if (!work.system.solve(n, damping.eps_lm, std::span(work.d1).subspan(s * n, n), z)) {
+      throw SingularSystem("the system of a sample is singular to rounding; give the rule a larger eps_lm");
     }
-    for (double& number : z) number *= room.weight[s] / room.all_weight;
+    for (double& number : z) number *= work.weight[s] / work.all_weight;
   }
   return StepStatus::learned;
 }
 
 template <class T>
-StepStatus BatchTrainer<T>::solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d) {
-  Room& room = *room_;
-  const std::size_t n = room.outputs, rows = room.rows();
-  room.algebra.gram(j, d, room.system.gram());
+StepStatus BatchTrainer<T>::Impl::solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d) {
+  Workspace<T>& work = *workspace_;
+  const std::size_t n = work.outputs, rows = work.rows();
+  work.algebra.gram(j, d, work.system.gram());
   for (std::size_t k = 0; k < rows; ++k) {
-    if (!std::isfinite(room.system.gram()[k * rows + k])) return StepStatus::sensitivity_not_finite;
+    if (!std::isfinite(work.system.gram()[k * rows + k])) return StepStatus::sensitivity_not_finite;
   }
   const double eps_c = rule_->damping()->eps_c.value_or(options_.loss->curvature_floor());
   double size = 0;  // the trace of H G
   for (std::size_t k = 0; k < rows; ++k) {
-    const double share = room.weight[k / n] / room.all_weight;
-    room.d1[k] *= share;
+    const double share = work.weight[k / n] / work.all_weight;
+    work.d1[k] *= share;
     for (std::size_t c = 0; c < n; ++c) {
-      room.system.curvature()[k * n + c] = share * (room.d2[k * n + c] + (c == k % n ? eps_c : 0));
+      work.system.curvature()[k * n + c] = share * (work.d2[k * n + c] + (c == k % n ? eps_c : 0));
     }
-    size += room.system.curvature()[k * n + k % n] * room.system.gram()[k * rows + k];
+    size += work.system.curvature()[k * n + k % n] * work.system.gram()[k * rows + k];
   }
   // A lambda below the rounding of the Gram matrix would be lost in it.
   constexpr double few = 4;
   if (options_.batch.adaptive) lambda_ = std::max(lambda_, few * std::numeric_limits<T>::epsilon() * size);
-  if (room.system.solve(rows, lambda_, room.d1, room.z)) return StepStatus::learned;
+  if (work.system.solve(rows, lambda_, work.d1, work.z)) return StepStatus::learned;
   throw SingularSystem(
-      fmt::format("the system of the batch has no solution to rounding with lambda {}; use a larger one", lambda_));
+      fmt::format("the system of the batch is singular to rounding with lambda {}; use a larger one", lambda_));
 }
 
 template <class T>
-StepStatus BatchTrainer<T>::descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info) {
-  Room& room = *room_;
+StepStatus BatchTrainer<T>::Impl::descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info) {
+  Workspace<T>& work = *workspace_;
   const std::size_t rows = d.rows();
   for (std::size_t k = 0; k < rows; ++k) {
-    room.z_cast[k] = static_cast<T>(room.z[k]);
-    if (!std::isfinite(static_cast<T>(info.rate) * room.z_cast[k])) return StepStatus::coefficient_not_finite;
+    work.z_cast[k] = static_cast<T>(work.z[k]);
+    if (!std::isfinite(static_cast<T>(info.rate) * work.z_cast[k])) return StepStatus::coefficient_not_finite;
   }
   if (info.rate * decay >= 1) {
     throw InvalidArgument(
@@ -460,12 +502,12 @@ StepStatus BatchTrainer<T>::descend(const BatchSensitivity<T>& d, double decay, 
                     "lower one of them",
                     steps_ + 1, info.rate, options_.l2));
   }
-  const auto z = std::span<const T>(room.z_cast).first(rows);
+  const auto z = std::span<const T>(work.z_cast).first(rows);
   const Step step{.t = steps_ + 1, .alpha = info.rate, .c = 1, .decay = decay};
   if (updater_->transform().is_plain() && decay == 0) {
-    updater_->finish_plain(step, [&](std::span<T> w) { room.algebra.add(d, z, static_cast<T>(-info.rate), w); });
+    updater_->finish_plain(step, [&](std::span<T> w) { work.algebra.add(d, z, static_cast<T>(-info.rate), w); });
   } else {
-    const Sensitivity<T>& direction = room.algebra.sum(d, z);
+    const Sensitivity<T>& direction = work.algebra.sum(d, z);
     updater_->finish(direction, direction, step);
   }
   info.step = ++steps_;
@@ -473,26 +515,27 @@ StepStatus BatchTrainer<T>::descend(const BatchSensitivity<T>& d, double decay, 
   return StepStatus::learned;
 }
 
-// The batch is looked at once more, now that the weights have moved.
+// Evaluates the batch again, now that the weights have moved.
 template <class T>
-void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
-  Room& room = *room_;
-  const std::size_t n = room.outputs, rows = room.rows();
-  room.system.multiply_gram(rows, room.z, room.change);
+void BatchTrainer<T>::Impl::follow_gain(BatchStepInfo& info) {
+  Workspace<T>& work = *workspace_;
+  const std::size_t n = work.outputs, rows = work.rows();
+  work.system.multiply_gram(rows, work.z, work.change);
   double promised = 0;
   for (std::size_t k = 0; k < rows; ++k) {
     double bent = 0;
-    for (std::size_t c = 0; c < n; ++c) bent += room.system.curvature()[k * n + c] * room.change[k - k % n + c];
-    promised += info.rate * room.change[k] * (room.d1[k] - info.rate / 2 * bent);
+    for (std::size_t c = 0; c < n; ++c) bent += work.system.curvature()[k * n + c] * work.change[k - k % n + c];
+    promised += info.rate * work.change[k] * (work.d1[k] - info.rate / 2 * bent);
   }
-  // So little is lost in the rounding of the loss; and less than nothing is promised by a rate above 2, or a bad model.
+  // A decrease this small is lost in the rounding of the loss. A negative one is predicted for rates above 2, or by a
+  // bad model.
   if (promised <= std::numeric_limits<T>::epsilon() * std::abs(info.loss) && promised >= 0) return;
-  const auto outputs = room.batch->forward(std::span(room.x).first(room.samples), nullptr);
+  const auto outputs = work.batch->forward(std::span(work.x).first(work.samples), nullptr);
   double loss = 0;
-  for (std::size_t s = 0; s < room.samples; ++s) {
-    for (std::size_t c = 0; c < n; ++c) room.f[c] = static_cast<double>(outputs[s * n + c]);
-    loss += room.weight[s] / room.all_weight *
-            options_.loss->at(room.target(s), std::span(room.f).first(n), std::span(room.d1).first(n), {});
+  for (std::size_t s = 0; s < work.samples; ++s) {
+    for (std::size_t c = 0; c < n; ++c) work.f[c] = static_cast<double>(outputs[s * n + c]);
+    loss += work.weight[s] / work.all_weight *
+            options_.loss->at(work.target(s), std::span(work.f).first(n), std::span(work.d1).first(n), {});
   }
   info.gain = promised > 0 ? (info.loss - loss) / promised : 0;
   if (*info.gain > good_gain) {
@@ -503,12 +546,7 @@ void BatchTrainer<T>::follow_gain(BatchStepInfo& info) {
 }
 
 template <class T>
-std::unique_ptr<Model<T>> BatchTrainer<T>::snapshot(Iterate which) const {
-  return current_model(model_, *updater_, steps_, options_.average_from, which);
-}
-
-template <class T>
-void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
+void BatchTrainer<T>::Impl::describe(Checkpoint& checkpoint) const {
   const BatchOptions& batch = options_.batch;
   describe_run<T>({model_.spec(), options_.loss->spec(), rule_->spec(), updater_->transform().spec(), options_.schedule,
                    options_.l2, options_.preconditioner, options_.average_from},
@@ -519,14 +557,14 @@ void BatchTrainer<T>::describe(Checkpoint& checkpoint) const {
 }
 
 template <class T>
-void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
+void BatchTrainer<T>::Impl::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
   save_state(model_, *updater_, preconditioner_.get(), steps_, status_, checkpoint);
   checkpoint.set("lambda-now", std::span<const double>(&lambda_, 1));
 }
 
 template <class T>
-void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
+void BatchTrainer<T>::Impl::restore(const Checkpoint& checkpoint) {
   Checkpoint own;
   describe(own);
   check_same_run(own, checkpoint);
@@ -534,6 +572,51 @@ void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
   if (!(lambda >= 0) || !std::isfinite(lambda)) throw FileError(fmt::format("the checkpoint has lambda {}", lambda));
   restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
   lambda_ = lambda;
+}
+
+template <class T>
+BatchTrainer<T>::BatchTrainer(Model<T>& model, BatchTrainerOptions options)
+    : impl_(std::make_unique<Impl>(model, std::move(options))) {}
+template <class T>
+BatchTrainer<T>::~BatchTrainer() = default;
+template <class T>
+BatchTrainer<T>::BatchTrainer(BatchTrainer&&) noexcept = default;
+
+template <class T>
+BatchStepInfo BatchTrainer<T>::step(std::span<const Sample<T>> samples, std::span<const double> targets) {
+  return impl_->step(samples, targets);
+}
+template <class T>
+std::unique_ptr<Model<T>> BatchTrainer<T>::snapshot(Iterate which) const {
+  return impl_->snapshot(which);
+}
+template <class T>
+std::uint64_t BatchTrainer<T>::steps() const {
+  return impl_->steps();
+}
+template <class T>
+StepStatus BatchTrainer<T>::status() const {
+  return impl_->status();
+}
+template <class T>
+const BatchTrainerOptions& BatchTrainer<T>::options() const {
+  return impl_->options();
+}
+template <class T>
+const Model<T>& BatchTrainer<T>::model() const {
+  return impl_->model();
+}
+template <class T>
+double BatchTrainer<T>::lambda() const {
+  return impl_->lambda();
+}
+template <class T>
+void BatchTrainer<T>::save(Checkpoint& checkpoint) const {
+  impl_->save(checkpoint);
+}
+template <class T>
+void BatchTrainer<T>::restore(const Checkpoint& checkpoint) {
+  impl_->restore(checkpoint);
 }
 
 template class BatchTrainer<float>;

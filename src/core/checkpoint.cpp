@@ -66,7 +66,7 @@ std::string serialize(const std::map<std::string, Checkpoint::Entry, std::less<>
   return out;
 }
 
-// Takes numbers and byte runs off the front of what is left, never more than there is.
+// Reads numbers and byte runs from the front of the remaining bytes, never past their end.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::filesystem::path& path) : left_(bytes), path_(path) {}
@@ -123,7 +123,7 @@ Checkpoint::Entry make_entry(std::uint32_t type, std::string_view bytes) {
   }
 }
 
-// Magic and version, from the first bytes alone: nobody waits for a large file that is something else.
+// Checks magic and version in the first bytes alone, so that a large file of another kind is refused at once.
 void check_header(std::string_view start, const Reader& reader) {
   if (start.empty() || !start.starts_with(magic.substr(0, std::min(start.size(), magic.size())))) {
     reader.fail("is not an ignd checkpoint");

@@ -152,7 +152,7 @@ void DampedSystem::divide_by_root(std::size_t rows, std::span<const double> l) {
     }
     const double pivot = root_[r * block_ + column];
     y_[r] = pivot > 0 ? left / pivot : 0;
-    // Where nothing is bent there is often no slope either, but for rounding.
+    // Without curvature the slope is often zero too, up to rounding.
     const bool rounding = column > 0 && std::abs(left) <= few * static_cast<double>(block_) * size;
     rest_[r] = pivot > 0 || rounding ? 0 : left;
   }

@@ -15,8 +15,8 @@ namespace ignd {
 // of nearly equal numbers that l - S u would be where mu is small. Without damping, mu = 0, it is z = G^-1 H^-1 l.
 class DampedSystem {
  public:
-  // Room for systems of at most so many rows, with a Gram matrix that is known to `rounding`, relatively; solving
-  // allocates nothing.
+  // For systems of up to most_rows rows, with a Gram matrix known to a relative error of `rounding`. Solving allocates
+  // nothing.
   DampedSystem(std::size_t most_rows, std::size_t block, double rounding);
 
   std::span<double> gram() { return gram_; }            // rows x rows, filled by the caller

@@ -11,7 +11,7 @@ inline constexpr double largest_weight = 1e6;
 
 struct WeightedStep {
   double coefficient = 0;  // sum of xi * l_f over the repetitions
-  double decay = 0;        // what takes the place of xi * lambda for all of them together
+  double decay = 0;        // replaces xi * lambda, for all repetitions together
 };
 
 // What `weight` repetitions of a sample add up to, followed in the output alone: f moves by -alpha xi l_f s each time,
@@ -20,7 +20,7 @@ struct WeightedStep {
 WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
                            double alpha, double weight);
 
-// The same, at once for what almost every sample is.
+// The same, with a shortcut for the common case.
 inline WeightedStep weighted_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
                                   double alpha, double weight) {
   if (weight == 1 && first.l2 == 0) return {rule.coefficient(first), 0};

@@ -13,7 +13,7 @@ namespace ignd {
 
 namespace {
 
-// Apart: a check that could say this itself would save registers for it every time.
+// A function of its own, so that the fast path of a check saves no registers for it.
 [[noreturn, gnu::noinline]] void refuse_target(double y, const Loss& loss) {
   throw BadSample(fmt::format("the target is {}; {} needs a finite number", y, loss.spec()));
 }
@@ -60,7 +60,7 @@ class Poisson final : public Loss {
   LossAt at(double y, double f) const override {
     const double rate = std::exp(f);
     if (y == 0) return {rate, rate, rate};
-    // u is the way past the target. Near it, differences of large numbers would leave nothing of a small loss.
+    // u is the distance past the target. Near it, a difference of large numbers would cancel a small loss.
     const double u = f - std::log(y);
     if (std::abs(u) < 1) return {y * (std::expm1(u) - u), y * std::expm1(u), rate};
     return {rate - y - y * u, rate - y, rate};

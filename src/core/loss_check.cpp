@@ -93,7 +93,7 @@ Finding finding_for(const Probe& loss, const StepRule& rule, Pair y) {
   return {y, minimum->high, rest->high, std::abs(nearer.gradient) / nearer.size};
 }
 
-// Which targets a loss has is its own affair; these are some that most have.
+// A loss decides which targets it accepts; most accept some of these.
 std::vector<double> targets_of(const Probe& loss) {
   std::vector<double> targets;
   for (const double y : {-1.0, 0.0, 1.0, 2.0, 5.0}) {
@@ -127,7 +127,7 @@ std::string advice_on(const Probe& loss, const StepRule& rule) {
       in_quotes(loss.spec), worst.y.low, worst.y.high, worst.asked, worst.settled);
 }
 
-// A loss may do whatever it likes with numbers that it has not been made for.
+// A loss may throw or return anything for numbers it was not made for.
 std::string advice_if_asked(const Probe& loss, const StepRule& rule) {
   if (!rule.damping()) return "";
   try {

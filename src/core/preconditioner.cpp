@@ -42,39 +42,40 @@ Preconditioner<T>::Preconditioner(PreconditionerKind kind, const Sensitivity<T>&
 
 // The mean square of an input once x has been taken into account.
 template <class T>
-double Preconditioner<T>::mean_square_with(const Known& input, double x) {
+double Preconditioner<T>::mean_square_with(const InputStatistics& input, double x) {
   return input.mean_square + (x * x - input.mean_square) / static_cast<double>(input.seen + 1);
 }
 
 template <class T>
-void Preconditioner<T>::meet(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w,
-                             std::size_t offset, std::size_t width) {
+void Preconditioner<T>::rescale_for(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w,
+                                    std::size_t offset, std::size_t width) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const std::size_t i = index.empty() ? k : index[k];
     const double x = static_cast<double>(inputs[k]);
-    const Known& input = inputs_[i];
+    const InputStatistics& input = inputs_[i];
     const bool larger = x * x > input.mean_square * static_cast<double>(input.seen) && std::isfinite(x * x);
     if (!larger || input.mean_square == 0) continue;
     const T factor = static_cast<T>(input.mean_square / mean_square_with(input, x));
     for (std::size_t place = offset + i * width; place < offset + (i + 1) * width; ++place) {
-      kept_.push_back({place, w[place]});
+      saved_weights_.push_back({place, w[place]});
       w[place] *= factor;
     }
   }
 }
 
 template <class T>
-bool Preconditioner<T>::meet(const Sensitivity<T>& j, std::span<T> w) {
-  kept_.clear();
+bool Preconditioner<T>::rescale_for(const Sensitivity<T>& j, std::span<T> w) {
+  saved_weights_.clear();
   if (!fades_) return false;
-  for_input_blocks(j, [&](auto values, auto rows, auto offset, auto width) { meet(values, rows, w, offset, width); });
-  return !kept_.empty();
+  for_input_blocks(
+      j, [&](auto values, auto rows, auto offset, auto width) { rescale_for(values, rows, w, offset, width); });
+  return !saved_weights_.empty();
 }
 
 template <class T>
-void Preconditioner<T>::undo(std::span<T> w) {
-  for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) w[kept->place] = kept->weight;
-  kept_.clear();
+void Preconditioner<T>::rollback(std::span<T> w) {
+  for (auto saved = saved_weights_.rbegin(); saved != saved_weights_.rend(); ++saved) w[saved->place] = saved->weight;
+  saved_weights_.clear();
 }
 
 template <class T>
@@ -82,11 +83,11 @@ void Preconditioner<T>::scale(std::span<const T> inputs, std::span<const std::ui
   scaled_.resize(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const double x = static_cast<double>(inputs[k]);
-    const Known& input = inputs_[index.empty() ? k : index[k]];
+    const InputStatistics& input = inputs_[index.empty() ? k : index[k]];
     double mean = mean_square_with(input, x);
     if (fades_) mean *= std::sqrt(static_cast<double>(input.seen + 1));
-    // The square of a number below 1e-162 is zero: such an input is as good as none. One beyond all numbers is passed
-    // on, for the step to be refused.
+    // The square of a number below 1e-162 underflows to zero: such an input counts as absent. One that overflows is
+    // passed on, so that the step is refused.
     scaled_[k] = x == 0 || mean == 0 ? T{0} : static_cast<T>(std::isfinite(mean) ? x / mean : mean);
   }
 }
@@ -113,7 +114,7 @@ template <class T>
 void Preconditioner<T>::count(std::span<const T> inputs, std::span<const std::uint32_t> index) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] == T{0}) continue;
-    Known& input = inputs_[index.empty() ? k : index[k]];
+    InputStatistics& input = inputs_[index.empty() ? k : index[k]];
     input.mean_square = mean_square_with(input, static_cast<double>(inputs[k]));
     ++input.seen;
   }
@@ -121,22 +122,22 @@ void Preconditioner<T>::count(std::span<const T> inputs, std::span<const std::ui
 
 template <class T>
 void Preconditioner<T>::observe(const Sensitivity<T>& j) {
-  kept_.clear();
+  saved_weights_.clear();
   for_input_blocks(j, [&](auto values, auto rows, auto, auto) { count(values, rows); });
 }
 
 template <class T>
 void Preconditioner<T>::observe_input(std::size_t i, T x) {
   if (x == T{0}) return;
-  Known& input = inputs_[i];
-  before_.push_back({i, input});
+  InputStatistics& input = inputs_[i];
+  saved_statistics_.push_back({i, input});
   input.mean_square = mean_square_with(input, static_cast<double>(x));
   ++input.seen;
 }
 
 template <class T>
 void Preconditioner<T>::observe(const BatchSensitivity<T>& j) {
-  before_.clear();
+  saved_statistics_.clear();
   for (const auto& any : j.blocks) {
     if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
       for (std::size_t i = 0; i < outer->inputs; ++i) {
@@ -151,9 +152,11 @@ void Preconditioner<T>::observe(const BatchSensitivity<T>& j) {
 }
 
 template <class T>
-void Preconditioner<T>::forget() {
-  for (auto before = before_.rbegin(); before != before_.rend(); ++before) inputs_[before->input] = before->known;
-  before_.clear();
+void Preconditioner<T>::rollback() {
+  for (auto saved = saved_statistics_.rbegin(); saved != saved_statistics_.rend(); ++saved) {
+    inputs_[saved->input] = saved->statistics;
+  }
+  saved_statistics_.clear();
 }
 
 template <class T>
@@ -200,7 +203,7 @@ void Preconditioner<T>::save(Checkpoint& checkpoint) const {
   std::vector<std::uint64_t> seen;
   mean_square.reserve(inputs_.size());
   seen.reserve(inputs_.size());
-  for (const Known& input : inputs_) {
+  for (const InputStatistics& input : inputs_) {
     mean_square.push_back(input.mean_square);
     seen.push_back(input.seen);
   }
@@ -210,7 +213,7 @@ void Preconditioner<T>::save(Checkpoint& checkpoint) const {
 
 template <class T>
 void Preconditioner<T>::restore(const Checkpoint& checkpoint) {
-  before_.clear();
+  saved_statistics_.clear();
   const auto& mean_square = checkpoint.array<double>("metric.mean-square", inputs_.size());
   const auto& seen = checkpoint.array<std::uint64_t>("metric.seen", inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {mean_square[i], seen[i]};

@@ -23,40 +23,40 @@ class Preconditioner {
   // For the model whose trace this is: the blocks marked on_input say which weights it covers.
   Preconditioner(PreconditionerKind kind, const Sensitivity<T>& j, std::span<const RowTable> tables);
 
-  // For batches, with so many inputs.
+  // For batches.
   explicit Preconditioner(std::size_t inputs) : fades_(false), inputs_(inputs) {}
 
-  // For the fading kind: an input larger than all it was before taken together shows that its size was not known. What
-  // was learned with it is scaled down with the preconditioner, before it makes a prediction: a weight learned from a
-  // first value near zero would throw it anywhere. True if weights have changed; undo() gives them back.
-  bool meet(const Sensitivity<T>& j, std::span<T> w);
-  void undo(std::span<T> w);
+  // For the fading kind: an input whose square exceeds the sum of all its earlier squares shows that its scale was not
+  // known. Its weights shrink with the preconditioner before they predict: a weight learned from a first value near
+  // zero could throw the prediction anywhere. True if weights have changed; rollback(w) restores them.
+  bool rescale_for(const Sensitivity<T>& j, std::span<T> w);
+  void rollback(std::span<T> w);
 
-  // P j, this sample's inputs taken into account, valid until the next call. Nothing is kept of the sample until the
-  // step is certain: then observe() it.
+  // P j with this sample's inputs counted in, valid until the next call. Once the step is certain, observe() the
+  // sample.
   const Sensitivity<T>& direction(const Sensitivity<T>& j);
   void observe(const Sensitivity<T>& j);
 
-  // The same for a batch, all of whose samples are taken into account: observe() them first, then ask for J P; forget()
-  // undoes the last observation. Not for the fading kind.
+  // The same for a batch: observe() its samples first, then ask for J P. rollback() undoes the last observation,
+  // commit() makes it final. Not for the fading kind.
   void observe(const BatchSensitivity<T>& j);
   const BatchSensitivity<T>& direction(const BatchSensitivity<T>& j);
-  void forget();
-  void keep() { before_.clear(); }  // what was observed: there is nothing to undo any more
+  void rollback();
+  void commit() { saved_statistics_.clear(); }
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
-  // What is known of an input. Side by side, so that looking it up is one cache line.
-  struct Known {
-    double mean_square = 0;  // where it was not zero
-    std::uint64_t seen = 0;  // how often that was
+  // Side by side, so that looking an input up reads one cache line.
+  struct InputStatistics {
+    double mean_square = 0;  // over the samples in which it was not zero
+    std::uint64_t seen = 0;  // how many those were
   };
 
-  static double mean_square_with(const Known& input, double x);
-  void meet(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w, std::size_t offset,
-            std::size_t width);
+  static double mean_square_with(const InputStatistics& input, double x);
+  void rescale_for(std::span<const T> inputs, std::span<const std::uint32_t> index, std::span<T> w, std::size_t offset,
+                   std::size_t width);
   void scale(std::span<const T> inputs, std::span<const std::uint32_t> index);
   void count(std::span<const T> inputs, std::span<const std::uint32_t> index);
 
@@ -64,21 +64,21 @@ class Preconditioner {
   T scaled(std::size_t i, T x) const;
 
   bool fades_;
-  std::vector<Known> inputs_;
-  struct Kept {
+  std::vector<InputStatistics> inputs_;
+  struct SavedWeight {
     std::size_t place;
     T weight;
   };
-  std::vector<Kept> kept_;   // weights before meet()
-  AlignedVector<T> scaled_;  // P u of the current sample
+  std::vector<SavedWeight> saved_weights_;  // before rescale_for()
+  AlignedVector<T> scaled_;                 // P u of the current sample
   Sensitivity<T> direction_;
 
   // Of a batch.
-  struct Before {
+  struct SavedStatistics {
     std::size_t input;
-    Known known;
+    InputStatistics statistics;
   };
-  std::vector<Before> before_;  // what was known of the inputs it has, in the order of the observations
+  std::vector<SavedStatistics> saved_statistics_;  // before the last batch, in the order of its observations
   AlignedVector<T> scaled_batch_;
   BatchSensitivity<T> batch_direction_;
 };

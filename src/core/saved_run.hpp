@@ -13,10 +13,10 @@ namespace ignd {
 
 class Checkpoint;
 
-// Whether a file begins like a checkpoint, damaged or not. Throws FileError where it cannot be read.
+// Whether a file starts like a checkpoint, damaged or not. Throws FileError if it cannot be read.
 bool is_checkpoint_file(const std::filesystem::path& path);
 
-// What a trainer of single samples and one of batches have in common when a run is saved and gone on with.
+// What Trainer and BatchTrainer share when a run is saved and resumed.
 
 struct RunDescription {
   std::string model, loss, rule, transform;
@@ -29,7 +29,7 @@ struct RunDescription {
 template <class T>
 void describe_run(const RunDescription& run, Checkpoint& checkpoint);
 
-// Throws FileError, with every difference, unless the checkpoint has all texts of `own` as they are there.
+// Throws FileError, listing every difference, unless the checkpoint has every text of `own` unchanged.
 void check_same_run(const Checkpoint& own, const Checkpoint& checkpoint);
 
 // What changes with every step. Restoring reads everything before it changes anything, and throws FileError.

@@ -46,7 +46,7 @@ void write(const SparseRows<T>& block, T* out) {
 
 template <class T>
 double inner_product(const SparseRows<T>& a, const SparseRows<T>& b) {
-  // The usual case, a sensitivity and its own direction, is one run over both.
+  // The usual case, a sensitivity and its own direction, is one dot product.
   if (a.index.data() == b.index.data()) return kernels::table<T>().dot(a.rows.data(), b.rows.data(), a.rows.size());
   double sum = 0;
   for (std::size_t i = 0, k = 0; i < a.index.size() && k < b.index.size();) {

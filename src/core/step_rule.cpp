@@ -42,7 +42,7 @@ class Polyak final : public StepRule {
  public:
   Polyak(double k, double cap) : k_(k), cap_(cap) {}
   double scale(const StepInput& in) const override { return in.loss.d1 == 0 ? 0 : coefficient(in) / in.loss.d1; }
-  // The coefficient itself: xi may be beyond all numbers where the loss is almost flat, and c is not.
+  // Computes c directly: where the loss is almost flat, xi may overflow though c does not.
   double coefficient(const StepInput& in) const override {
     const double excess = in.loss.value - in.minimum;
     if (in.loss.d1 == 0 || in.s == 0 || excess <= 0) return 0;
@@ -70,7 +70,7 @@ class GaussNewton final : public StepRule {
   }
 
  private:
-  std::optional<double> eps_c_;  // nothing: the loss's own
+  std::optional<double> eps_c_;  // empty: the loss's default
   double eps_lm_;
 };
 

@@ -9,6 +9,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/loss_check.hpp"
+#include "ignd/samples.hpp"
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
@@ -21,7 +22,10 @@
 namespace ignd {
 namespace {
 
-// One question for all of them: x - x is zero for a finite number and NaN for any other.
+// How many samples ahead to prefetch: a step takes longer than a cache line takes to arrive from memory.
+constexpr std::size_t fetch_ahead = 2;
+
+// One test for all of them: x - x is zero for a finite number and NaN for any other.
 template <class... Numbers>
 bool all_finite(Numbers... numbers) {
   return (... + (numbers - numbers)) == 0;
@@ -95,7 +99,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   }
   if (options_.preconditioner != PreconditionerKind::identity && input_blocks(trace_.j) != 1) {
     faults.push_back(
-        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' is none",
+        fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",
                     model.spec()));
   }
   if (options_.preconditioner == PreconditionerKind::fading_second_moment && options_.l2 > 0) {
@@ -137,7 +141,7 @@ void Trainer<T>::check(const Sample<T>& sample) const {
   if (!(sample.weight >= 0 && sample.weight <= largest_weight)) refuse_weight(sample.weight);
 }
 
-// Asked only where something has gone wrong: an input that is not finite leaves no sensitivity finite.
+// Called only after a failed step: one input that is not finite is enough to fail it.
 template <class T>
 void Trainer<T>::check_values(const Sample<T>& sample) {
   const auto& values = sample.x.values;
@@ -165,11 +169,11 @@ void Trainer<T>::step_without_denormals(const Sample<T>& sample, StepInfo& info)
   try {
     info.status = predict_and_descend(sample, info);
   } catch (...) {
-    if (preconditioner_) preconditioner_->undo(model_.parameters());
+    if (preconditioner_) preconditioner_->rollback(model_.parameters());
     throw;
   }
   if (info.status == StepStatus::learned) return;
-  if (preconditioner_) preconditioner_->undo(model_.parameters());
+  if (preconditioner_) preconditioner_->rollback(model_.parameters());
   if (info.status == StepStatus::zero_weight) return;
   check_values(sample);
   status_ = info.status;
@@ -180,7 +184,7 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
   updater_->begin(model_.parameters(), steps_);
   trace_.reader = updater_->waits() ? updater_.get() : nullptr;
   info.prediction = model_.forward(sample.x, trace_);
-  if (preconditioner_ && preconditioner_->meet(trace_.j, model_.parameters())) {
+  if (preconditioner_ && preconditioner_->rescale_for(trace_.j, model_.parameters())) {
     updater_->begin(model_.parameters(), steps_);
     info.prediction = model_.forward(sample.x, trace_);
   }
@@ -191,7 +195,7 @@ StepStatus Trainer<T>::predict_and_descend(const Sample<T>& sample, StepInfo& in
                   .minimum = uses_minimum_ ? loss.minimum(sample.y) : 0,
                   .curvature_floor = curvature_floor_,
                   .l2 = options_.l2};
-  // Number by number: one load of several that were just stored waits until they have reached the cache.
+  // Field by field: a wide load of fields that were just stored would stall until they reach the cache.
   info.loss = {input.loss.value, input.loss.d1, input.loss.d2};
   return descend(sample, input, info);
 }
@@ -252,7 +256,38 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
 }
 
+template <class T>
+StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order) {
+  [[maybe_unused]] const kernels::FlushToZero flush;
+  StepInfo last;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (order[k] >= samples.size()) {
+      throw InvalidArgument(fmt::format("the order names sample {}, but there are {}", order[k], samples.size()));
+    }
+    if (k + fetch_ahead < order.size()) samples.prefetch(order[k + fetch_ahead]);
+    trainer.step_without_denormals(samples[order[k]], last);
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
+template <class T>
+StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps) {
+  [[maybe_unused]] const kernels::FlushToZero flush;
+  StepInfo last;
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    trainer.step_without_denormals(samples[k], last);
+    if (!steps.empty()) steps[k] = last;
+    if (trainer.status() != StepStatus::learned) break;
+  }
+  return last;
+}
+
 template class Trainer<float>;
 template class Trainer<double>;
+template StepInfo learn(Trainer<float>&, std::span<const Sample<float>>, std::span<StepInfo>);
+template StepInfo learn(Trainer<double>&, std::span<const Sample<double>>, std::span<StepInfo>);
+template StepInfo learn(Trainer<float>&, const Samples<float>&, std::span<const std::uint32_t>);
+template StepInfo learn(Trainer<double>&, const Samples<double>&, std::span<const std::uint32_t>);
 
 }  // namespace ignd

@@ -1,6 +1,7 @@
 #include "ignd/transform.hpp"
 
 #include "base/spec.hpp"
+#include "core/idle_steps.hpp"
 #include "kernels/kernels.hpp"
 
 #include <cmath>
@@ -45,8 +46,7 @@ class Correction {
   double power_;
 };
 
-// What each method does to a weight is in the kernels; this carries it through the three forms of a block and through
-// time.
+// The kernels hold what a method does to one weight; this class applies it to the three forms of a block and over time.
 template <class T>
 class Coordinatewise final : public Transform<T> {
  public:
@@ -190,7 +190,7 @@ class Coordinatewise final : public Transform<T> {
     return Correction::negligible(std::max(constants_.beta1, beta2()), t, digits);
   }
 
-  // What a term is worth beside the first one when it can be left out, together with all that follow.
+  // Relative to the first term: a smaller one is dropped, together with all that follow.
   static constexpr double negligible = std::numeric_limits<T>::epsilon() * 1e-3;
 
   // sum_i alpha_i beta^i, i = 1 for the first of the steps
@@ -211,7 +211,7 @@ class Coordinatewise final : public Transform<T> {
     steps.keep = static_cast<T>(kept);
     steps.eps = static_cast<T>(c.eps);
     if (same_terms && steps.complete && c.decay == 0 && last - first >= steps.factor.size()) return;
-    const bool settled = corrections_are_one(first);  // exactly 1, so that it does not matter when a sum was made
+    const bool settled = corrections_are_one(first);  // exactly 1: a sum stays valid at any later time
     Correction correction1(c.beta1, first);
     Correction correction2(beta2(), first);
     steps.factor.clear();
@@ -263,7 +263,7 @@ class Coordinatewise final : public Transform<T> {
   }
   static void add(T* w, const Dense<T>& d, T factor) { kernels::table<T>().add(w, d.j.data(), d.j.size(), factor); }
   static void add(T* w, const SparseRows<T>& d, T factor) {
-    if (d.width == 1) {  // too short for a call each
+    if (d.width == 1) {  // too short for one call per row
       kernels::table<T>().scatter_add(w, d.index.data(), d.rows.data(), d.index.size(), factor);
       return;
     }

@@ -13,8 +13,8 @@ namespace ignd {
 
 namespace {
 
-// The sizes of a row and of a dense layer from which rows are better left waiting than stepped along: in short rows and
-// in small layers, finding out what a row has missed costs more than the steps (docs/log/performance.md).
+// The smallest rows and dense layers that are updated lazily: below these sizes, finding out what a row has missed
+// costs more than the steps (docs/log/performance.md).
 constexpr std::size_t waiting_width = 128;
 constexpr std::size_t waiting_weights = 100'000;
 
@@ -60,12 +60,12 @@ Updater<T>::Updater(Options options, std::size_t parameter_count)
     waits_ |= !rows.stamp.empty() || !rows.log_shrink.empty();
     tables_.push_back(std::move(rows));
   }
-  reserve_room();
+  reserve_scratch();
 }
 
-// A copy of a vector has no room to grow; a step must not allocate.
+// A copied vector has no spare capacity, and a step must not allocate.
 template <class T>
-void Updater<T>::reserve_room() {
+void Updater<T>::reserve_scratch() {
   reads_.reserve(tables_.size());
   if (!waits_) return;
   // Long sums have fewer terms than this for all usual betas; beyond them the arrays grow once.
@@ -94,8 +94,8 @@ void Updater<T>::average_layers(std::uint64_t t) {
   average_range(start, w_.size() - start, t);
 }
 
-// A short run of steps is made from the one that is a step shorter, and so all of them in a row; a long one, which is
-// rarer, by itself.
+// A short run of idle steps is built from the run that is one step shorter; a long one, which is rarer, is summed by
+// itself.
 template <class T>
 const IdleSteps<T>& Updater<T>::idle_steps(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t count = last - first + 1;
@@ -213,7 +213,7 @@ void Updater<T>::restore(const Checkpoint& checkpoint) {
     cached.last = 0;
     cached.steps.stationary = cached.steps.complete = false;
   }
-  reserve_room();
+  reserve_scratch();
 }
 
 template class Updater<float>;

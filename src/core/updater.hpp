@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/idle_steps.hpp"
 #include "ignd/model.hpp"
 #include "ignd/schedule.hpp"
 #include "ignd/transform.hpp"
@@ -18,10 +19,10 @@ class Checkpoint;
 // Everything that grows with the parameters and changes with every step: the transform's state, the average of the
 // iterates, and for the rows of a table, when each was last brought up to date. A copy is an independent run.
 //
-// A row that nobody reads may have to move all the same. Two kinds of movement can be made up for when it is next read:
-// steps with g = 0 at known rates (from a time stamp per row), and the pure shrinking that plain steps with l2 are
-// (from the logarithm of the product of all factors so far). Dense layers wait for that only where nothing else looks
-// at every row at every step anyway (l2, averaging); sparse tables always.
+// A row that no sample reads may have to move all the same. Two kinds of movement can be made up for when the row is
+// next read: steps with g = 0 at known rates (from a time stamp per row), and the pure shrinking of plain steps with l2
+// (from the logarithm of the product of all factors so far). Sparse tables always wait like this; dense layers only if
+// nothing else touches every row at every step (l2, averaging).
 template <class T>
 class Updater final : public RowReader {
  public:
@@ -39,7 +40,7 @@ class Updater final : public RowReader {
 
   Updater(Options options, std::size_t parameter_count);
 
-  // Whether it has to be told which rows are read, and which blocks of the model's sensitivity have rows that wait.
+  // Whether it must be told which rows are read; and marks the blocks of the model's sensitivity whose rows wait.
   bool waits() const { return waits_; }
   void mark_waiting(Sensitivity<T>& j) const;
 
@@ -76,7 +77,7 @@ class Updater final : public RowReader {
   void restore(const Checkpoint& checkpoint);
 
  private:
-  // What is known of a table's rows. The arrays are empty where there is nothing to make up for.
+  // How far the rows of a table lag behind. The arrays are empty where nothing has to be made up for.
   struct LazyTable {
     RowTable table;
     std::vector<std::uint64_t> stamp;
@@ -91,7 +92,7 @@ class Updater final : public RowReader {
     IdleSteps<T> steps;
   };
 
-  void reserve_room();
+  void reserve_scratch();
   const IdleSteps<T>& idle_steps(std::uint64_t first, std::uint64_t last);
   void catch_up(LazyTable& rows, std::uint32_t row);
   void average_range(std::size_t offset, std::size_t count, std::uint64_t t);

@@ -15,8 +15,7 @@ namespace {
 class Softmax final : public VectorLoss {
  public:
   std::size_t targets(std::size_t outputs) const override {
-    if (outputs < 2)
-      throw InvalidArgument("the softmax loss needs a model with an output for each class, two at least");
+    if (outputs < 2) throw InvalidArgument("the softmax loss needs a model with one output per class, at least two");
     return 1;
   }
 
@@ -27,7 +26,7 @@ class Softmax final : public VectorLoss {
     const double largest_logit = *std::max_element(f.begin(), f.end());
     double sum = 0;
     for (std::size_t c = 0; c < classes; ++c) sum += d1[c] = std::exp(f[c] - largest_logit);
-    // With the label's own logit taken out, nothing is lost of a loss that is nearly zero.
+    // Relative to the label's own logit, a loss near zero keeps its precision.
     double others = 0;
     for (std::size_t c = 0; c < classes; ++c) others += c == label ? 0 : d1[c];
     const double value = f[label] == largest_logit ? std::log1p(others) : std::log(sum) + largest_logit - f[label];
@@ -96,8 +95,7 @@ class OneOutput final : public VectorLoss {
 
   std::size_t targets(std::size_t outputs) const override {
     if (outputs == 1) return 1;
-    throw InvalidArgument(
-        fmt::format("the loss '{}' is one of a single output, but the model has {}", loss_->spec(), outputs));
+    throw InvalidArgument(fmt::format("the loss '{}' takes one output, but the model has {}", loss_->spec(), outputs));
   }
 
   double at(std::span<const double> y, std::span<const double> f, std::span<double> d1,

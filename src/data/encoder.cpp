@@ -26,11 +26,14 @@ using DropReason = ColumnCode::DropReason;
 // values around the common one.
 class NumberFit {
  public:
+  explicit NumberFit(NumberScaling scaling = NumberScaling::robust) : scaling_(scaling) {}
+
   void find_range(double x) {
     if (!std::isfinite(x)) {
       ++missing_;
       return;
     }
+    indicator_ = indicator_ && (x == 0 || x == 1);
     low_ = std::min(low_, x);
     high_ = std::max(high_, x);
     // Boyer-Moore majority vote: finds the value that more than half of the rows have, if there is one.
@@ -72,6 +75,12 @@ class NumberFit {
     constexpr double about_the_same = 0.9;
     const double before = deviation_;
     const double measured = std::sqrt(squares_ / static_cast<double>(count_));
+    if (scaling_ == NumberScaling::standard && measured > 0) {
+      deviation_ = measured;
+      middle_ = mean_;
+      open_ = false;
+      return;
+    }
     if (!dominated_ && is_dominated()) {
       dominated_ = true;
       middle_ = common_ / unit_;
@@ -102,6 +111,10 @@ class NumberFit {
       // A typical rare value then lies halfway to the clipping point.
       const double deviation = dominated_ ? deviation_ / (Encoder::farthest / 2) : deviation_;
       code.deviation = std::max(deviation * unit_, std::numeric_limits<double>::denorm_min());
+      if (scaling_ == NumberScaling::standard) {
+        code.farthest = std::numeric_limits<double>::infinity();
+        if (indicator_) code.mean = 0, code.deviation = 1;
+      }
     } else if (low_ == high_) {
       code.mean = low_;
       code.deviation = 0;
@@ -127,6 +140,8 @@ class NumberFit {
     mean_ = squares_ = 0;
   }
 
+  NumberScaling scaling_;
+  bool indicator_ = true;  // all values are 0 or 1
   std::uint64_t missing_ = 0;
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
@@ -258,8 +273,8 @@ DropReason reason_of(const std::string& name) {
   throw FileError(fmt::format("the model has a column dropped for the unknown reason {}", in_quotes(name)));
 }
 
-float scaled(double mean, double deviation, double x) {
-  return static_cast<float>(std::clamp((x - mean) / deviation, -Encoder::farthest, Encoder::farthest));
+float scaled(const ColumnCode& code, double x) {
+  return static_cast<float>(std::clamp((x - code.mean) / code.deviation, -code.farthest, code.farthest));
 }
 
 // Writes the features of a date and returns where they end.
@@ -270,8 +285,12 @@ float* encode_date(const ColumnCode& code, double x, float* feature) {
   constexpr double seconds = 86'400;
   const ColumnCode::Calendar& calendar = code.calendar;
   const DateParts parts = date_parts(x);
-  *feature++ = scaled(code.mean, code.deviation, x);
-  if (calendar.year_deviation > 0) *feature++ = scaled(calendar.year_mean, calendar.year_deviation, parts.year);
+  *feature++ = scaled(code, x);
+  if (calendar.year_deviation > 0) {
+    const ColumnCode year{
+        .name = {}, .mean = calendar.year_mean, .deviation = calendar.year_deviation, .farthest = code.farthest};
+    *feature++ = scaled(year, parts.year);
+  }
   // Sine and cosine, because December is as close to January as to November.
   const auto set_cycle = [&](bool differs, double part, double length) {
     if (!differs) return;
@@ -303,7 +322,8 @@ CellFormat format_in(const std::string& spec) {
 void check(const ColumnCode& code) {
   const bool of_numbers = code.form == Form::scaled || code.form == Form::date;
   const bool forms_fit = code.form == Form::dropped || (code.kind == ColumnKind::number) == of_numbers;
-  const bool scale_fits = std::isfinite(code.mean) && std::isfinite(code.deviation) && code.deviation >= 0;
+  const bool scale_fits =
+      std::isfinite(code.mean) && std::isfinite(code.deviation) && code.deviation >= 0 && code.farthest > 0;
   constexpr double longest = 1e12;  // more than ten thousand years
   const ColumnCode::Calendar& calendar = code.calendar;
   const bool calendar_fits = std::abs(calendar.first) < longest && std::abs(calendar.last) < longest &&
@@ -346,8 +366,8 @@ Encoder::Encoder(std::vector<ColumnCode> columns) : columns_(std::move(columns))
 }
 
 Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows,
-                     bool use_ids) {
-  std::vector<NumberFit> numbers(columns.size());
+                     const EncoderOptions& options) {
+  std::vector<NumberFit> numbers(columns.size(), NumberFit(options.scaling));
   std::map<std::size_t, DateFit> dates;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (table.columns()[columns[c]].format.is_date()) dates[c];
@@ -379,7 +399,7 @@ Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, s
   std::vector<ColumnCode> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = table.columns()[columns[c]];
-    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column, use_ids));
+    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column, options.use_ids));
     codes.back().format = column.format;
     if (dates.contains(c)) codes.back() = dates[c].code(std::move(codes.back()), column.format);
   }
@@ -433,7 +453,7 @@ std::size_t Encoder::encode(std::span<const double> row, std::span<const ColumnP
     const double x = row[at[c].column];
     const bool present = std::isfinite(x);
     if (code.form == Form::scaled) {
-      if (code.deviation > 0) *feature++ = present ? scaled(code.mean, code.deviation, x) : 0.0F;
+      if (code.deviation > 0) *feature++ = present ? scaled(code, x) : 0.0F;
     } else if (code.form == Form::date) {
       const std::size_t width = code.features() - (code.missing > 0 ? 1 : 0);
       feature = present ? encode_date(code, x, feature) : std::fill_n(feature, width, 0.0F);
@@ -473,6 +493,9 @@ void Encoder::save(Checkpoint& checkpoint) const {
       const std::uint64_t parts[] = {calendar.month, calendar.weekday, calendar.day_of_year, calendar.time_of_day};
       checkpoint.set(prefix + "cycles", std::span<const std::uint64_t>(parts));
     }
+    if (code.farthest != Encoder::farthest) {
+      checkpoint.set(prefix + "farthest", std::span<const double>(&code.farthest, 1));
+    }
     const double numbers[] = {code.mean, code.deviation};
     checkpoint.set(prefix + "scale", std::span<const double>(numbers));
     const std::uint64_t counts[] = {code.missing, code.distinct, code.levels.size()};
@@ -509,6 +532,7 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     const auto& scale = checkpoint.array<double>(prefix + "scale", 2);
     code.mean = scale[0];
     code.deviation = scale[1];
+    if (checkpoint.has(prefix + "farthest")) code.farthest = checkpoint.array<double>(prefix + "farthest", 1)[0];
     const auto& counts = checkpoint.array<std::uint64_t>(prefix + "counts", 3);
     code.missing = counts[0];
     code.distinct = counts[1];

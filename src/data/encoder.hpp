@@ -43,8 +43,11 @@ struct ColumnCode {
   // Number of training rows with a missing or infinite value; if not 0, a feature marks such rows.
   std::uint64_t missing = 0;
   double mean = 0;
-  bool mostly_mean = false;              // almost all training rows have the mean itself; for messages
-  double deviation = 1;                  // 0: the column only tells whether there is a value
+  bool mostly_mean = false;  // almost all training rows have the mean itself; for messages
+  double deviation = 1;      // 0: the column only tells whether there is a value
+  // Numbers are clipped this many deviations from the mean.
+  double farthest = default_farthest;
+  static constexpr double default_farthest = 6;
   std::vector<std::string> levels = {};  // the texts of one_hot
   std::uint64_t distinct = 0;            // number of different texts
   Calendar calendar = {};                // of dates; mean and deviation are in seconds
@@ -58,24 +61,35 @@ struct ColumnPlace {
   ColumnKind kind = ColumnKind::number;
 };
 
+// How numbers are scaled.
+enum class NumberScaling {
+  robust,   // what is far out neither stretches the scale nor goes beyond 6 deviations
+  standard  // by the mean and the standard deviation of all values, as they are; a column of 0 and 1 is left alone
+};
+
+struct EncoderOptions {
+  bool use_ids = false;  // columns of ids, which are dropped otherwise
+  NumberScaling scaling = NumberScaling::robust;
+};
+
 // Turns rows of a table into the inputs of a model.
 class Encoder {
  public:
   // Text columns with more different values than this share `hash_features` features.
   static constexpr std::size_t most_levels = 64;
   static constexpr std::size_t hash_features = 64;
-  // Numbers are clipped this many standard deviations from the mean: a network that has seen at most one such row may
-  // predict anything there (docs/tool.md tells what clipping costs).
-  static constexpr double farthest = 6;
+  // Where robust scaling clips numbers: a network that has seen at most one such row may predict anything there
+  // (docs/tool.md tells what clipping costs).
+  static constexpr double farthest = ColumnCode::default_farthest;
   // A text column holds ids if more than this share of the training rows have a text of their own, and there are enough
   // rows to tell. At most one row in twenty could then learn from another one, and hashed features would be noise.
   static constexpr double share_of_ids = 0.95;
   static constexpr std::size_t least_ids = 100;
 
   Encoder() = default;
-  // Fits the given columns on the given rows. Drops columns of ids unless `use_ids` is set.
+  // Fits the given columns on the given rows.
   static Encoder fit(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows,
-                     bool use_ids = false);
+                     const EncoderOptions& options = {});
 
   std::size_t features() const { return features_; }
   const std::vector<ColumnCode>& columns() const { return columns_; }

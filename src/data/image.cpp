@@ -92,7 +92,7 @@ class JpegReader : Pinned {
   template <class Work>
   void guarded(const Work& work) {
     if (setjmp(errors_.jump) != 0) {
-      if (is_stopped()) throw ReadingStopped();
+      if (is_stopped()) throw Stopped();
       throw FileError(errors_.message.data());
     }
     work();

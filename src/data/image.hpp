@@ -1,9 +1,10 @@
 #pragma once
 
+#include "base/stopped.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,6 @@ struct Image {
   ImageSize size;
   std::vector<std::uint8_t> pixels;
 };
-
-// Thrown when `stop` ends the reading; nothing is left behind.
-struct ReadingStopped : std::runtime_error {
-  ReadingStopped() : std::runtime_error("the reading was stopped") {}
-};
-
 inline constexpr std::size_t image_channels = 3;
 inline constexpr std::uint64_t most_image_pixels = 100'000'000;
 // The most scans of a progressive JPEG; programs write about ten. A scan of a few bytes may take as long as a pass over
@@ -39,7 +34,7 @@ bool is_image(std::string_view bytes);
 // Decodes a JPEG or PNG file, told apart by the first bytes. Grey becomes three equal channels, CMYK is converted, 16
 // bits are rounded to 8, transparent pixels are blended with black. Ignores colour profiles and EXIF rotation. Throws
 // FileError, with `name` in the message, if the file is truncated, damaged in any way that costs pixels, neither JPEG
-// nor PNG, or claims more than `most` pixels (before allocating them). Throws ReadingStopped soon after `stop` is set.
+// nor PNG, or claims more than `most` pixels (before allocating them). Throws Stopped soon after `stop` is set.
 Image decode_image(std::string_view bytes, const std::string& name, std::uint64_t most = most_image_pixels,
                    const std::atomic<bool>* stop = nullptr);
 

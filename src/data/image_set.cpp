@@ -71,7 +71,7 @@ class Decoder {
       : listed_(listed), size_(size), options_(options), writer_(writer) {}
 
   void add(std::size_t file, std::string_view content) {
-    if (stopped()) throw ReadingStopped();
+    if (stopped()) throw Stopped();
     waiting_.push_back({file, std::string(content)});
     waiting_bytes_ += content.size() + size_.height * size_.width * image_channels;
     if (waiting_.size() == most_waiting || waiting_bytes_ > most_waiting_bytes) flush();
@@ -79,7 +79,7 @@ class Decoder {
 
   void flush() {
     decode_waiting();
-    if (stopped()) throw ReadingStopped();
+    if (stopped()) throw Stopped();
     for (const Item& item : waiting_) {
       const ClassFile& file = listed_.files[item.file];
       if (item.fault.empty()) {
@@ -115,7 +115,7 @@ class Decoder {
       item.planes = as_planes(resize(decode_image(item.content, name, most_image_pixels, options_.stop), size_));
     } catch (const FileError& fault) {
       item.fault = fault.what();
-    } catch (const ReadingStopped&) {
+    } catch (const Stopped&) {
       // flush() ends the reading.
     }
   }

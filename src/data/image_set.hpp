@@ -25,8 +25,8 @@ class ImageSet {
  public:
   static constexpr ImageSize default_size{224, 224};
 
-  // Throws FileError if no image can be read, the source changes meanwhile or the disk is full; ReadingStopped if told
-  // to stop.
+  // Throws FileError if no image can be read, the source changes meanwhile or the disk is full; Stopped if told to
+  // stop.
   static ImageSet open(const std::filesystem::path& source, ImageSize size = default_size,
                        const ImageSetOptions& options = {});
 

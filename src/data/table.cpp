@@ -31,6 +31,14 @@ std::uint64_t text_code(std::string_view text) {
 Table::Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect)
     : columns_(std::move(columns)), rows_(std::move(rows)), dialect_(std::move(dialect)) {}
 
+Table Table::of_numbers(const std::vector<std::string>& names, std::span<const double> rows) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) columns.push_back({.name = name, .kind = ColumnKind::number, .labels = {}});
+  RowStore store(names.size());
+  store.append(rows);
+  return {std::move(columns), std::move(store), {}};
+}
+
 std::vector<std::string> Table::kept(std::size_t row) const {
   std::vector<std::string> fields;
   for (const std::size_t place : kept_order_) fields.push_back(kept_[row * kept_width_ + place]);

@@ -69,6 +69,9 @@ class Table {
   // Guesses which of the two it is.
   static Table read(const std::string& path, const TableOptions& options);
 
+  // Columns of numbers that were computed, row after row.
+  static Table of_numbers(const std::vector<std::string>& names, std::span<const double> rows);
+
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
   std::span<const double> operator[](std::size_t row) const { return rows_[row]; }

@@ -6,9 +6,9 @@
 
 namespace ignd::kernels {
 
-// While one of these lives, denormal numbers count as zero: the hardware is many times slower with them, and a decaying
-// moment passes through them and may stay there. Switching waits for all arithmetic under way, as long as a short step
-// takes: the outermost one does it. Elsewhere than on x86 it does nothing.
+// Treats denormal numbers as zero for as long as it lives: the hardware is many times slower with them, and a decaying
+// moment passes through them or stays there. Switching waits for all pending arithmetic, about as long as a short step
+// takes, so only the outermost one switches. Does nothing outside x86.
 class FlushToZero {
  public:
 #if defined(__SSE__)

@@ -27,7 +27,7 @@ enum class Method { plain, momentum, nesterov, adagrad, rmsprop, adadelta, adam 
 inline constexpr std::size_t method_count = 7;
 
 // Whether a weight with g = 0 changes but needs no root for it. Then a run of weights whose factor c is zero rests:
-// nobody looks at d. (Under adagrad such rows are left out altogether.)
+// d is not read. (Under adagrad such rows are left out altogether.)
 constexpr bool can_rest(Method method) {
   return method == Method::rmsprop || method == Method::adadelta || method == Method::adam;
 }
@@ -146,7 +146,7 @@ struct Kernels {
   void (*adam_idle)(const AdamIdle<T>& idle, Weights<T> at, std::size_t n);
 };
 
-// The table in use on this machine: chosen at the first call, and then no more than a pointer.
+// The kernels in use on this machine: chosen at the first call, and a plain pointer from then on.
 template <class T>
 inline constinit std::atomic<const Kernels<T>*> chosen_table = nullptr;
 template <class T>

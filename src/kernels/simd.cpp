@@ -660,7 +660,7 @@ double update_outer(const StepConstants<T>& step, Weights<T> at, const T* uj, co
       drop.lanes = hn::MulAdd(hn::Set(tag, uj[r]), row_drop.lanes, drop.lanes);
       drop.rest += uj[r] * row_drop.rest;
     };
-    // First those at work, then those that rest: a loop that turned to either as they come would often guess wrong.
+    // First the active rows, then the resting ones: a branch per row would often be mispredicted.
     for (std::size_t begin = 0; begin < count; begin += 64) {
       const std::size_t end = std::min(begin + 64, count);
       const std::uint64_t all = ~std::uint64_t{0} >> (64 - (end - begin));
@@ -777,7 +777,7 @@ const Kernels<T>& choose_table() {
 
 template <class T>
 std::vector<const Kernels<T>*> all_tables() {
-  // Chosen before the targets are played with.
+  // Chosen before the loop below switches targets.
   table<float>();
   table<double>();
   std::vector<const Kernels<T>*> tables{&scalar_table<T>()};

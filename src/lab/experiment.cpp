@@ -6,12 +6,14 @@
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 #include "lab/experiment_keys.hpp"
+#include "lab/rate_range.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -73,6 +75,12 @@ bool is_of(const toml::node& node, FileKey::Kind kind) {
       return is_list_of(node, [](const toml::node& item) { return item.is_table(); });
   }
   return false;
+}
+
+// In the order of the kinds.
+const std::vector<std::string>& figure_names() {
+  static const std::vector<std::string> names{"curves", "seconds", "rates"};
+  return names;
 }
 
 bool has_column(const Task& task, const std::string& name) {
@@ -209,7 +217,7 @@ class Reader {
     const toml::node* given = file_.get("figures");
     if (given == nullptr) made_.figures = {FigureKind::curves};
     if (given == nullptr || !is_of(*given, FileKey::Kind::texts)) return;
-    static const std::vector<std::string> known{"curves", "seconds", "rates"};
+    const std::vector<std::string>& known = figure_names();
     for (const auto& item : *given->as_array()) {
       const auto name = item.value<std::string>().value();
       if (std::find(known.begin(), known.end(), name) == known.end()) {
@@ -305,25 +313,17 @@ class Reader {
     return rates;
   }
 
-  // Four digits are enough to tell rates apart, and the same text on every machine.
   std::vector<double> rates_between(const toml::table& range) {
-    const double from = number_of(range, "from").value_or(1);
-    const double to = number_of(range, "to").value_or(1);
-    std::uint64_t per_decade = count_of(range, "per-decade").value_or(1);
-    if (quick() != nullptr) per_decade = count_of(*quick(), "per-decade").value_or(per_decade);
-    if (!(from > 0 && from <= to && std::isfinite(to)) || per_decade > 100) {
+    RateRange rates{.list = {},
+                    .from = number_of(range, "from").value_or(1),
+                    .to = number_of(range, "to").value_or(1),
+                    .per_decade = count_of(range, "per-decade").value_or(1)};
+    if (quick() != nullptr) rates.per_decade = count_of(*quick(), "per-decade").value_or(rates.per_decade);
+    if (!(rates.from > 0 && rates.from <= rates.to && std::isfinite(rates.to)) || rates.per_decade > 100) {
       fault(range, "'rates' must run from a positive number to a larger one, with at most 100 per decade");
       return {};
     }
-    const auto in_four_digits = [](double rate) { return parse_number(fmt::format("{:.3e}", rate), "rate"); };
-    std::vector<double> rates;
-    for (double k = 0;; ++k) {
-      const double rate = in_four_digits(from * std::pow(10, k / static_cast<double>(per_decade)));
-      if (rate >= in_four_digits(to)) break;
-      rates.push_back(rate);
-    }
-    rates.push_back(in_four_digits(to));
-    return rates;
+    return rates.values();
   }
 
   void read_panels() {
@@ -485,7 +485,7 @@ class Reader {
     std::map<std::string, std::string> values;
     for (const SettingKey& key : task_->keys()) {
       const bool number = key.kind == SettingKey::Kind::number;
-      values[key.name] = number ? format_number(parse_number(key.otherwise, key.name)) : key.otherwise;
+      values[key.name] = number ? format_number(parse_number(key.default_value, key.name)) : key.default_value;
     }
     const std::size_t before = faults_.size();
     for (const toml::table* layer : layers) {
@@ -615,6 +615,53 @@ class Reader {
   std::set<std::string> unfit_, panel_names_;
 };
 
+// A setting as a file has it.
+void insert_setting(toml::table& into, const SettingKey& key, const std::string& value) {
+  switch (key.kind) {
+    case SettingKey::Kind::number:
+      into.insert(key.name, parse_number(value, key.name));
+      break;
+    case SettingKey::Kind::count:
+      into.insert(key.name, static_cast<std::int64_t>(parse_count(value, key.name)));
+      break;
+    case SettingKey::Kind::flag:
+      into.insert(key.name, value == "true");
+      break;
+    case SettingKey::Kind::word:
+    case SettingKey::Kind::matrix:
+      into.insert(key.name, value);
+      break;
+  }
+}
+
+// Those of the settings that differ from the ones below them.
+toml::table settings_table(const Task& task, const Settings& settings, const Settings* below) {
+  toml::table made;
+  for (const SettingKey& key : task.keys()) {
+    const std::string& value = settings.word(key.name);
+    const std::string& otherwise = below == nullptr ? key.default_value : below->word(key.name);
+    if (value != otherwise) insert_setting(made, key, value);
+  }
+  return made;
+}
+
+toml::array array_of(const std::vector<std::string>& texts) {
+  toml::array made;
+  for (const std::string& text : texts) made.push_back(text);
+  return made;
+}
+
+toml::table method_table(const Task& task, const Method& method, const Settings& common) {
+  toml::table made;
+  made.insert("name", method.name);
+  made.insert("rule", method.optimizer.rule);
+  made.insert("transform", method.optimizer.transform);
+  if (method.rate) made.insert("rate", *method.rate);
+  toml::table own = settings_table(task, method.settings, &common);
+  if (!own.empty()) made.insert("settings", std::move(own));
+  return made;
+}
+
 }  // namespace
 
 Experiment parse_experiment(std::string_view file, const std::string& name, const ExperimentOptions& options) {
@@ -629,6 +676,42 @@ Experiment parse_experiment(std::string_view file, const std::string& name, cons
   Experiment made = reader.take();
   made.name = name;
   return made;
+}
+
+std::string print_experiment(const Experiment& experiment) {
+  const Task& task = find_task(experiment.task);
+  const Settings& common = experiment.panels.at(0).methods.at(0).settings;
+  toml::array compare, rates, panels;
+  for (const Comparison& pair : experiment.comparisons) compare.push_back(array_of({pair.better, pair.worse}));
+  for (const double rate : experiment.search.rates) rates.push_back(rate);
+  for (const Panel& panel : experiment.panels) {
+    toml::array methods;
+    for (const Method& method : panel.methods) methods.push_back(method_table(task, method, common));
+    toml::table made{{"name", panel.name}, {"title", panel.title}, {"method", std::move(methods)}};
+    if (!panel.note.empty()) made.insert("note", panel.note);
+    panels.push_back(std::move(made));
+  }
+  std::vector<std::string> figures;
+  for (const FigureKind figure : experiment.figures)
+    figures.push_back(figure_names()[static_cast<std::size_t>(figure)]);
+  const toml::table file{{"title", experiment.title},
+                         {"question", experiment.question},
+                         {"description", experiment.description},
+                         {"task", experiment.task},
+                         {"seeds", static_cast<std::int64_t>(experiment.seeds)},
+                         {"x-label", experiment.x_label},
+                         {"metric", toml::table{{"label", experiment.metric.label},
+                                                {"better", experiment.metric.higher_is_better ? "higher" : "lower"},
+                                                {"scale", experiment.metric.log_scale ? "log" : "linear"}}},
+                         {"figures", array_of(figures)},
+                         {"columns", array_of(experiment.columns)},
+                         {"compare", std::move(compare)},
+                         {"settings", settings_table(task, common, nullptr)},
+                         {"search", toml::table{{"rates", std::move(rates)}, {"choose-by", "validation"}}},
+                         {"panel", std::move(panels)}};
+  std::ostringstream text;
+  text << file << '\n';
+  return text.str();
 }
 
 }  // namespace ignd

@@ -74,4 +74,8 @@ struct ExperimentOptions {
 // Throws InvalidArgument with every fault of the file; unknown keys come with the nearest known one.
 Experiment parse_experiment(std::string_view text, const std::string& name, const ExperimentOptions& options);
 
+// The experiment as a file, of which parse_experiment makes the same again: for those that choose rates by validation,
+// without rungs, variants and values of the paper, as `ignd compare` makes them.
+std::string print_experiment(const Experiment& experiment);
+
 }  // namespace ignd

@@ -106,22 +106,6 @@ const char* kind_name(FileKey::Kind kind) {
   return "";
 }
 
-const char* kind_name(SettingKey::Kind kind) {
-  switch (kind) {
-    case SettingKey::Kind::number:
-      return "number";
-    case SettingKey::Kind::count:
-      return "whole number";
-    case SettingKey::Kind::flag:
-      return "true or false";
-    case SettingKey::Kind::word:
-      return "text";
-    case SettingKey::Kind::matrix:
-      return "matrix";
-  }
-  return "";
-}
-
 namespace {
 
 std::string heading_of(const std::string& table) {
@@ -154,8 +138,8 @@ std::string describe_experiment_keys() {
     text += fmt::format("\n### The task `{}`\n\n{}\n\n| setting | default | value | |\n|---|---|---|---|\n", name,
                         task.meaning());
     for (const SettingKey& key : task.keys()) {
-      text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.otherwise.empty() ? "none" : key.otherwise,
-                          allowed_values(key), key.meaning);
+      text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.default_value.empty() ? "none" : key.default_value,
+                          allowed_values(key), key.help);
     }
     if (!task.columns().empty()) text += "\n| column | |\n|---|---|\n";
     for (const Task::Column& column : task.columns())

@@ -21,7 +21,6 @@ const std::vector<FileKey>& file_keys();
 
 // "whole number", "true or false", ...
 const char* kind_name(FileKey::Kind kind);
-const char* kind_name(SettingKey::Kind kind);
 
 // The keys of experiment files and the settings of every task as Markdown, from the tables that the files are checked
 // against.

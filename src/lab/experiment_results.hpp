@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lab/run_result.hpp"
+#include "learn/run_result.hpp"
 
 #include <cstdint>
 #include <optional>

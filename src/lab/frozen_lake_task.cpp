@@ -1,6 +1,7 @@
 #include "lab/frozen_lake_task.hpp"
 
 #include "ignd/error.hpp"
+#include "rl/frozen_lake.hpp"
 #include "rl/q_learning.hpp"
 
 #include <algorithm>
@@ -13,9 +14,9 @@ constexpr std::uint64_t most_points = 300;  // of a curve: more than a figure sh
 
 using Kind = SettingKey::Kind;
 
-std::vector<double> scales_of(const FrozenLake& lake, const std::string& kind, std::uint64_t seed) {
-  if (kind == "one") return equal_scales(lake);
-  return random_scales(lake, kind == "random" ? 0 : seed);
+std::vector<double> scales_of(std::size_t pairs, const std::string& kind, std::uint64_t seed) {
+  if (kind == "one") return equal_scales(pairs);
+  return random_scales(pairs, kind == "random" ? 0 : seed);
 }
 
 double mean(std::span<const double> values) {
@@ -104,12 +105,14 @@ RunResult FrozenLakeTask::run(const RunConfig& config, const RunControl& control
                                  .epsilon_episodes = epsilon_episodes > 0 ? epsilon_episodes : episodes / 2,
                                  .initial_value = settings.number("initial-value"),
                                  .tie_tolerance = settings.number("tie-tolerance")};
-  QLearning learning(lake, scales_of(lake, settings.word("scales"), config.seed), options, config.seed);
+  FrozenLakeEnvironment environment(lake, RandomStream(config.seed, "environment"));
+  QLearning learning(environment, scales_of(environment.pairs(), settings.word("scales"), config.seed), options,
+                     config.seed);
 
   RunResult result;
   std::vector<double> returns;
   while (returns.size() < episodes) {
-    if (control.stop()) throw RunStopped();
+    if (control.stop()) throw Stopped();
     control.set_share(static_cast<double>(returns.size()) / static_cast<double>(episodes));
     returns.push_back(learning.run_episode());
     if (learning.diverged() && result.status == RunStatus::finished) {

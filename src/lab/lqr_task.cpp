@@ -4,9 +4,7 @@
 #include "ignd/random.hpp"
 #include "ignd/schedule.hpp"
 #include "rl/linear_system.hpp"
-#include "rl/policy_evaluation.hpp"
 #include "rl/policy_iteration.hpp"
-#include "rl/riccati.hpp"
 #include "rl/transitions.hpp"
 
 #include <algorithm>
@@ -140,7 +138,7 @@ std::unique_ptr<PolicyEvaluation> make_evaluation(const RunConfig& config, std::
 bool evaluate(PolicyIteration& iteration, std::uint64_t updates, double update_seconds, const std::atomic<bool>& stop) {
   const auto between_looks = static_cast<std::uint64_t>(1 + seconds_between_looks / update_seconds);
   while (updates > 0) {
-    if (stop) throw RunStopped();
+    if (stop) throw Stopped();
     const std::uint64_t some = std::min(updates, between_looks);
     if (!iteration.evaluate(some)) return false;
     updates -= some;

@@ -6,7 +6,6 @@
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 #include "ignd/vector_loss.hpp"
-#include "lab/table_study_task.hpp"
 #include "learn/baselines.hpp"
 
 #include <cctype>
@@ -23,52 +22,6 @@ constexpr const char* description =
     "the split, the initial weights and the order of the rows, the same for all optimizers. The rate is the one with "
     "the best mean on the validation rows; the numbers are those of the test rows. The curves are those of the "
     "iterate after each epoch, on the test rows and on the validation rows.";
-
-std::string toml_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      quoted += fmt::format("\\u{:04X}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
-std::string toml_list(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  quoted.reserve(texts.size());
-  for (const std::string& text : texts) quoted.push_back(toml_text(text));
-  return "[" + join(quoted, ", ") + "]";
-}
-
-std::string all_pairs(const std::vector<std::string>& names) {
-  std::vector<std::string> pairs;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k) pairs.push_back(toml_list({names[i], names[k]}));
-  }
-  return "[" + join(pairs, ", ") + "]";
-}
-
-std::string settings_text(const TableStudy& study) {
-  const Settings settings = settings_of(study);
-  std::string lines;
-  for (const SettingKey& key : table_study_keys()) {
-    const std::string& value = settings.word(key.name);
-    lines += fmt::format("{} = {}\n", key.name, key.kind == SettingKey::Kind::word ? toml_text(value) : value);
-  }
-  return lines;
-}
-
-std::string baseline_text(const char* name, const char* model) {
-  return fmt::format("\n[[panel.method]]\nname = {}\noptimizer = \"sgd\"\nrate = 0\nsettings = {{ model = {} }}\n",
-                     toml_text(name), toml_text(model));
-}
 
 // For other losses than these, the mean is not the best constant.
 const char* constant_name(const TableDataset& table) {
@@ -93,10 +46,30 @@ bool is_option(const std::string& part) {
   return equals != std::string::npos && part.find(':') > equals;
 }
 
-std::string optimizer_text(const std::string& name) {
-  const std::size_t plus = plus_in(name);
-  if (plus == std::string::npos) return fmt::format("optimizer = {}", toml_text(name));
-  return fmt::format("rule = {}\ntransform = {}", toml_text(name.substr(0, plus)), toml_text(name.substr(plus + 1)));
+std::vector<Comparison> all_pairs(const std::vector<std::string>& names) {
+  std::vector<Comparison> pairs;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) pairs.push_back({names[i], names[k]});
+  }
+  return pairs;
+}
+
+Method baseline(const char* name, const char* model, RunSpec spec) {
+  spec.model = model;
+  Method method;
+  method.name = name;
+  method.optimizer = find_optimizer("sgd");  // which is not used
+  method.rate = 0;
+  method.settings = settings_of(spec);
+  return method;
+}
+
+// The scores that suit the target.
+std::vector<std::string> further_columns(const TableDataset& table) {
+  if (table.target().is_multiclass()) return {"accuracy", "macro-f1"};
+  if (table.target().is_class()) return {"accuracy", "auc"};
+  if (make_vector_loss(table.loss())->is_squared_error()) return {"mae", "mape", "r2"};
+  return {"rmse", "mae", "r2"};
 }
 
 }  // namespace
@@ -130,33 +103,37 @@ std::vector<std::string> parse_optimizers(std::string_view text) {
   return names;
 }
 
-std::string experiment_text(const OptimizerStudy& study, const TableDataset& table) {
-  const std::string file = std::filesystem::path(study.table.data.path).filename();
-  const std::string& target = study.table.task.target;
+Experiment make_experiment(const OptimizerStudy& study, const TableDataset& table, const std::string& name) {
+  const std::string file = std::filesystem::path(study.spec.data.path).filename();
+  const std::string& target = study.spec.dataset.target;
   const bool classes = table.target().is_class();
-  std::string text = fmt::format("title = {}\n", toml_text(fmt::format("Optimizers on {}", file)));
-  text +=
-      fmt::format("question = {}\n",
-                  toml_text(fmt::format("Which optimizer predicts {} best, and how sure is that?", in_quotes(target))));
-  text += fmt::format("description = {}\n", toml_text(description));
-  text += "task = \"table\"\n";
-  text += fmt::format("seeds = {}\n", study.seeds);
-  text += "x-label = \"epoch\"\n";
-  text += fmt::format("metric = {{ label = {}, better = \"lower\" }}\n", toml_text(score_name(table)));
-  text += "figures = [\"curves\", \"rates\"]\n";
-  text += fmt::format("columns = {}\n", toml_list(further_columns(table)));
-  text += fmt::format("compare = {}\n", all_pairs(study.optimizers));
-  text += "\n[settings]\n" + settings_text(study.table);
-  text += fmt::format("\n[search]\nrates = {}\nchoose-by = \"validation\"\n", study.rates.toml());
-  text += fmt::format("\n[[panel]]\nname = \"table\"\ntitle = {}\n", toml_text(fmt::format("{} of {}", target, file)));
-  if (!study.note.empty()) text += fmt::format("note = {}\n", toml_text(study.note));
-  for (const std::string& name : study.optimizers) {
-    text += fmt::format("\n[[panel.method]]\nname = {}\n{}\n", toml_text(name), optimizer_text(name));
+  Experiment made;
+  made.name = name;
+  made.title = fmt::format("Optimizers on {}", file);
+  made.question = fmt::format("Which optimizer predicts {} best, and how sure is that?", in_quotes(target));
+  made.description = description;
+  made.task = "training";
+  made.seeds = study.seeds;
+  made.x_label = "epoch";
+  made.metric = {.label = score_label(table, study.spec.record.score)};
+  made.figures = {FigureKind::curves, FigureKind::rates};
+  made.columns = further_columns(table);
+  made.comparisons = all_pairs(study.optimizers);
+  made.search = {.rates = study.rates.values(), .by_validation = true, .tuning_seeds = 0, .keep = {}};
+  Panel panel{"table", fmt::format("{} of {}", target, file), study.note, {}};
+  for (const std::string& optimizer : study.optimizers) {
+    Method method;
+    method.name = optimizer;
+    method.optimizer = optimizer_named(optimizer);
+    method.settings = settings_of(study.spec);
+    panel.methods.push_back(std::move(method));
   }
   if (table.encoder().features() <= most_baseline_features && !table.target().is_multiclass()) {
-    text += baseline_text(classes ? "logistic regression" : "least squares", best_linear_model);
+    panel.methods.push_back(baseline(classes ? "logistic regression" : "least squares", best_linear_model, study.spec));
   }
-  return text + baseline_text(constant_name(table), best_constant_model);
+  panel.methods.push_back(baseline(constant_name(table), best_constant_model, study.spec));
+  made.panels.push_back(std::move(panel));
+  return made;
 }
 
 }  // namespace ignd

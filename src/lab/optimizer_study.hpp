@@ -1,8 +1,10 @@
 #pragma once
 
 #include "ignd/optimizer.hpp"
+#include "lab/experiment.hpp"
 #include "lab/rate_range.hpp"
-#include "lab/table_study.hpp"
+#include "learn/run_spec.hpp"
+#include "learn/table_dataset.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,7 +14,7 @@ namespace ignd {
 
 // Optimizers compared on a table, each at the rate that suits it, beside what takes no optimizer.
 struct OptimizerStudy {
-  TableStudy table;
+  RunSpec spec;
   std::vector<std::string> optimizers;  // as optimizer_named takes them
   RateRange rates;
   std::uint64_t seeds = 0;
@@ -26,7 +28,7 @@ Optimizer optimizer_named(const std::string& name);
 // that does not exist, and for one named twice.
 std::vector<std::string> parse_optimizers(std::string_view text);
 
-// The study as an experiment file; `table` is its table for any seed.
-std::string experiment_text(const OptimizerStudy& study, const TableDataset& table);
+// The study as an experiment; `table` is its table for any seed.
+Experiment make_experiment(const OptimizerStudy& study, const TableDataset& table, const std::string& name);
 
 }  // namespace ignd

@@ -44,14 +44,17 @@ RateRange RateRange::parse(std::string_view text) {
                   in_quotes(text), most_per_decade));
 }
 
-std::string RateRange::toml() const {
-  if (list.empty()) {
-    return fmt::format("{{ from = {}, to = {}, per-decade = {} }}", format_number(from), format_number(to), per_decade);
+std::vector<double> RateRange::values() const {
+  if (!list.empty()) return list;
+  const auto in_four_digits = [](double rate) { return parse_number(fmt::format("{:.3e}", rate), "rate"); };
+  std::vector<double> rates;
+  for (double k = 0;; ++k) {
+    const double rate = in_four_digits(from * std::pow(10, k / static_cast<double>(per_decade)));
+    if (rate >= in_four_digits(to)) break;
+    rates.push_back(rate);
   }
-  std::vector<std::string> texts;
-  texts.reserve(list.size());
-  for (const double rate : list) texts.push_back(format_number(rate));
-  return "[" + join(texts, ", ") + "]";
+  rates.push_back(in_four_digits(to));
+  return rates;
 }
 
 }  // namespace ignd

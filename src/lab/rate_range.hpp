@@ -7,7 +7,7 @@
 
 namespace ignd {
 
-// The learning rates of a search: a list, or so many for each factor of ten between two of them.
+// The learning rates of a search: a list, or a number of them for each factor of ten between two of them.
 struct RateRange {
   std::vector<double> list;  // where it is not empty, the rest says nothing
   double from = 0, to = 0;
@@ -16,7 +16,9 @@ struct RateRange {
   // "0.001,0.01", "1e-6:1" (one for each factor of ten) or "1e-6:1:2". Throws InvalidArgument.
   static RateRange parse(std::string_view text);
 
-  std::string toml() const;  // as experiment files have it
+  // The rates themselves, in increasing order, both ends included. Four digits are enough to tell rates apart, and the
+  // same text on every machine.
+  std::vector<double> values() const;
 };
 
 }  // namespace ignd

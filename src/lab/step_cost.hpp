@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ignd/optimizer.hpp"
-#include "models/shape.hpp"
+#include "models/layer.hpp"
 
 #include <string>
 

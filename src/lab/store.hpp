@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lab/experiment.hpp"
-#include "lab/run_result.hpp"
+#include "learn/run_result.hpp"
 
 #include <filesystem>
 #include <memory>

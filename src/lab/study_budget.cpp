@@ -2,7 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "lab/prepared_tables.hpp"
+#include "learn/datasets.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/table_baselines.hpp"
 
@@ -42,7 +42,7 @@ struct RowCosts {
   double learning = 0, predicting = 0;
 };
 
-RowCosts measure_rows(const TableDataset& part, const RunOptions& options) {
+RowCosts measure_rows(const TableDataset& part, const TrainingOptions& options) {
   constexpr double long_enough = 0.2;
   Run run(part, options);
   std::atomic<bool> enough = false;
@@ -57,7 +57,7 @@ RowCosts measure_rows(const TableDataset& part, const RunOptions& options) {
 }
 
 // As fast as they are while so many runs, and whatever else the machine does, are in each other's way.
-RowCosts measure_rows_together(const TableDataset& part, const RunOptions& options, unsigned runs) {
+RowCosts measure_rows_together(const TableDataset& part, const TrainingOptions& options, unsigned runs) {
   std::vector<std::future<RowCosts>> measured;
   for (unsigned k = 0; k < runs; ++k) {
     measured.push_back(std::async(std::launch::async, [&] { return measure_rows(part, options); }));
@@ -81,12 +81,7 @@ double run_seconds(const RowCosts& costs, const Split& split, std::uint64_t epoc
 
 unsigned at_a_time(unsigned jobs) { return std::min(jobs, std::max(1U, std::thread::hardware_concurrency())); }
 
-std::size_t count_rates(const RateRange& rates) {
-  if (!rates.list.empty()) return rates.list.size();
-  const double steps = std::log10(rates.to / rates.from) * static_cast<double>(rates.per_decade);
-  constexpr double rounding = 1e-3;
-  return 1 + static_cast<std::size_t>(std::max(0.0, std::ceil(steps - rounding)));
-}
+std::size_t count_rates(const RateRange& rates) { return rates.values().size(); }
 
 std::string budget_note(const OptimizerStudy& asked, const OptimizerStudy& made, double estimate, double budget) {
   std::vector<std::string> left_out;
@@ -121,18 +116,20 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableDataset& table,
                                              .test = thinned(split.test, few)});
   StudyCosts costs;
   for (const std::string& name : study.optimizers) {
-    RunOptions options = study.table.run;
+    TrainingOptions options = study.spec.training;
     options.optimizer = optimizer_named(name);
     options.epochs = 1;
     options.rate = 1e-9;  // at which nothing diverges
     costs.run.push_back(
-        run_seconds(measure_rows_together(part, options, at_a_time(jobs)), split, study.table.run.epochs));
+        run_seconds(measure_rows_together(part, options, at_a_time(jobs)), split, study.spec.training.epochs));
   }
   const TableDataset small = table.with_rows({.train = thinned(split.train, few), .validation = {}, .test = {}});
   costs.baselines = seconds_of([&] { fit_baselines(small); }) * static_cast<double>(split.train.size()) /
                     static_cast<double>(small.split().train.size());
   // Prepared for a run, and not for this alone.
-  costs.preparing = seconds_of([&] { prepared_table(study.table, std::min<std::uint64_t>(study.seeds, 2)); });
+  RunSpec another = study.spec;
+  another.dataset.seed = std::min<std::uint64_t>(study.seeds, 2);
+  costs.preparing = seconds_of([&] { open_dataset(another); });
   return costs;
 }
 

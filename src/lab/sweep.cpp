@@ -12,6 +12,7 @@
 #include <deque>
 #include <exception>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -34,24 +35,31 @@ struct Finished {
   double seconds = 0;
 };
 
+// A run under way.
 struct Flight {
-  Flight(const PlannedRun& taken, std::filesystem::path file) : run(taken), unfinished(std::move(file)) {
+  Flight(const PlannedRun& taken, const std::filesystem::path& unfinished, const std::atomic<bool>& stop)
+      : run(taken), control(stop, unfinished, &share) {
     std::error_code ignored;
     resumed = !unfinished.empty() && std::filesystem::exists(unfinished, ignored);
   }
 
   PlannedRun run;
-  std::filesystem::path unfinished;
   std::atomic<double> share = 0;
+  RunControl control;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   bool resumed;  // and has not told yet what it has behind it
 };
 
-// Runs that wait, and results that wait to be stored. Threads take from one end and put at the other; the store belongs
-// to the thread that made the sweep.
+using Group = std::vector<PlannedRun>;
+
+// Groups of runs that wait, and results that wait to be stored. Threads take from one end and put at the other; the
+// store belongs to the thread that made the sweep.
 class Queue : Pinned {
  public:
-  Queue(std::vector<PlannedRun> waiting, const UnfinishedRuns& unfinished, unsigned jobs, const std::atomic<bool>& stop)
-      : waiting_(std::move(waiting)), unfinished_(unfinished), stop_(stop) {
+  Queue(std::vector<Group> waiting, const Engine& engine, const UnfinishedRuns& unfinished, unsigned jobs,
+        const std::atomic<bool>& stop)
+      : waiting_(std::move(waiting)), engine_(engine), unfinished_(unfinished), stop_(stop) {
+    for (const Group& group : waiting_) runs_ += group.size();
     const auto count = std::min<std::size_t>(jobs, waiting_.size());
     try {
       while (threads_.size() < count) threads_.emplace_back([this] { work(); });
@@ -69,7 +77,7 @@ class Queue : Pinned {
     while (finished_.empty()) {
       if (fault_) std::rethrow_exception(fault_);
       if (stop_) cancelled_ = true;
-      if (given_ == waiting_.size() || (cancelled_ && flights_.empty())) return std::nullopt;
+      if (given_ == runs_ || (cancelled_ && flights_.empty())) return std::nullopt;
       // A signal sets the flag and wakes nobody.
       constexpr std::chrono::milliseconds look_again(50);
       changed_.wait_for(lock, look_again);
@@ -100,38 +108,55 @@ class Queue : Pinned {
 
  private:
   void work() {
-    Flight* flight = nullptr;
-    while ((flight = take()) != nullptr) {
+    for (std::vector<Flight*> group = take(); !group.empty(); group = take()) {
+      std::exception_ptr fault;
       try {
-        const auto start = Clock::now();
-        const PlannedRun& run = flight->run;
-        RunResult result = run.task->run(*run.config, RunControl(cancelled_, flight->unfinished, &flight->share));
-        const std::chrono::duration<double> time = Clock::now() - start;
-        end(*flight, Finished{run, std::move(result), time.count()}, nullptr);
-      } catch (const RunStopped&) {
-        end(*flight, std::nullopt, nullptr);
+        std::vector<TaskRun> runs;
+        for (const Flight* flight : group) runs.push_back({flight->run.config, &flight->control});
+        group[0]->run.task->run_group(runs, engine_, [&](std::size_t i, RunResult result) {
+          const std::chrono::duration<double> time = Clock::now() - group[i]->start;
+          end(*std::exchange(group[i], nullptr), std::move(result), time.count());
+        });
+      } catch (const Stopped&) {
       } catch (...) {
-        end(*flight, std::nullopt, std::current_exception());
+        fault = std::current_exception();
       }
+      give_up(group, fault);
     }
   }
 
-  Flight* take() {
+  // The next group; none if there is nothing to do any more.
+  std::vector<Flight*> take() {
     const std::lock_guard lock(mutex_);
-    if (stop_ || cancelled_ || fault_ || next_ == waiting_.size()) return nullptr;
-    const PlannedRun& run = waiting_[next_++];
-    return &flights_.emplace_back(run, run.task->resumes() ? unfinished_.path_of(*run.config) : "");
+    std::vector<Flight*> taken;
+    if (stop_ || cancelled_ || fault_ || next_ == waiting_.size()) return taken;
+    for (const PlannedRun& run : waiting_[next_++]) {
+      taken.push_back(
+          &flights_.emplace_back(run, run.task->resumes() ? unfinished_.path_of(*run.config) : "", cancelled_));
+    }
+    return taken;
   }
 
-  void end(const Flight& flight, std::optional<Finished> result, std::exception_ptr fault) {
+  void end(const Flight& flight, RunResult result, double seconds) {
     const std::lock_guard lock(mutex_);
+    finished_.push_back({flight.run, std::move(result), seconds});
     flights_.remove_if([&](const Flight& one) { return &one == &flight; });
-    if (result) finished_.push_back(std::move(*result));
-    if (!fault_) fault_ = std::move(fault);
     changed_.notify_one();
   }
 
-  std::vector<PlannedRun> waiting_;
+  // The runs of a group that have not ended.
+  void give_up(const std::vector<Flight*>& group, const std::exception_ptr& fault) {
+    const std::lock_guard lock(mutex_);
+    for (const Flight* left : group) {
+      if (left != nullptr) flights_.remove_if([&](const Flight& one) { return &one == left; });
+    }
+    if (!fault_) fault_ = fault;
+    changed_.notify_one();
+  }
+
+  std::vector<Group> waiting_;
+  std::size_t runs_ = 0;  // of all groups
+  const Engine& engine_;
   const UnfinishedRuns& unfinished_;
   const std::atomic<bool>& stop_;
   std::atomic<bool> cancelled_ = false;
@@ -158,6 +183,23 @@ std::vector<PlannedRun> missing_runs(const std::vector<RunConfig>& runs, const S
   return missing;
 }
 
+// Runs that may be trained together, as many at a time as the engine wants, in the order of their first runs.
+std::vector<Group> grouped(const std::vector<PlannedRun>& runs, const Engine& engine) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> open;  // the group of a key that has room
+  for (const PlannedRun& run : runs) {
+    const std::string key = engine.group_size() > 1 ? run.task->group_of(*run.config) : "";
+    const auto found = key.empty() ? open.end() : open.find(key);
+    if (found != open.end() && groups[found->second].size() < engine.group_size()) {
+      groups[found->second].push_back(run);
+      continue;
+    }
+    if (!key.empty()) open[key] = groups.size();
+    groups.push_back({run});
+  }
+  return groups;
+}
+
 // A program may be killed after a result was stored and before the run's file was removed.
 void remove_those_stored(const std::vector<RunConfig>& runs, const Store& store, const UnfinishedRuns& unfinished,
                          const FindTask& task_named) {
@@ -168,14 +210,16 @@ void remove_those_stored(const std::vector<RunConfig>& runs, const Store& store,
 
 }  // namespace
 
-void make_runs(const std::vector<RunConfig>& runs, Store& store, unsigned jobs, const std::atomic<bool>& stop,
-               const std::function<void(const SweepProgress&)>& progress, const FindTask& task_named) {
+void make_runs(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options,
+               const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress) {
+  const FindTask& task_named = options.task_named;
+  const Engine& engine = options.engine != nullptr ? *options.engine : cpu_engine();
   const std::string host = describe_host();
   const UnfinishedRuns unfinished(store.folder());
   remove_those_stored(runs, store, unfinished, task_named);
-  std::vector<PlannedRun> missing = missing_runs(runs, store, task_named);
+  const std::vector<PlannedRun> missing = missing_runs(runs, store, task_named);
   if (std::ranges::any_of(missing, [](const PlannedRun& run) { return run.task->resumes(); })) unfinished.make_folder();
-  Queue queue(std::move(missing), unfinished, jobs, stop);
+  Queue queue(grouped(missing, engine), engine, unfinished, options.jobs, stop);
   SweepProgress now;
   const auto tell = [&] {
     queue.look_at_shares(now);

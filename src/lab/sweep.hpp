@@ -21,12 +21,18 @@ struct SweepProgress {
 
 using FindTask = std::function<const Task&(std::string_view name)>;
 
-// Makes those of the runs that the store does not have, `jobs` at a time, the longest first and equal ones by seed, and
-// stores each as it ends. Ends early where `stop` is set: of the runs in flight, those that resume can be gone on with
-// and the others are lost. `progress` is called from the caller's thread, about once a second if nothing else happens.
-// The results do not depend on `jobs`.
-void make_runs(const std::vector<RunConfig>& runs, Store& store, unsigned jobs, const std::atomic<bool>& stop,
-               const std::function<void(const SweepProgress&)>& progress, const FindTask& task_named = find_task);
+struct SweepOptions {
+  unsigned jobs = 1;               // groups of runs at a time
+  const Engine* engine = nullptr;  // that trains them; none: the CPU
+  FindTask task_named = find_task;
+};
+
+// Makes those of the runs that the store does not have, the longest first and equal ones by seed, in groups as large as
+// the engine wants, and stores each as it ends. Ends early where `stop` is set: of the runs in flight, those that
+// resume are saved and the others are lost. `progress` is called from the caller's thread, about once a second if
+// nothing else happens. The results depend neither on the number of jobs nor on the groups.
+void make_runs(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options,
+               const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress);
 
 // The runs that the store does not have.
 struct SweepWork {

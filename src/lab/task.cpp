@@ -2,11 +2,9 @@
 
 #include "base/text.hpp"
 #include "ignd/error.hpp"
-#include "lab/classification_task.hpp"
 #include "lab/frozen_lake_task.hpp"
 #include "lab/lqr_task.hpp"
-#include "lab/table_study_task.hpp"
-#include "lab/tabular_task.hpp"
+#include "lab/training_task.hpp"
 
 #include <fmt/format.h>
 
@@ -14,12 +12,22 @@ namespace ignd {
 namespace {
 
 const std::vector<const Task*>& tasks() {
-  static const std::vector<const Task*> all{&classification_task(), &frozen_lake_task(), &lqr_task(),
-                                            &table_study_task(), &tabular_task()};
+  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &training_task()};
   return all;
 }
 
 }  // namespace
+
+std::string RunConfig::text() const {
+  std::string lines = fmt::format("task={}\nrule={}\ntransform={}\nrate={}\nseed={}\n", task, optimizer.rule,
+                                  optimizer.transform, format_number(rate), seed);
+  for (const auto& [name, value] : settings.values()) lines += fmt::format("{}={}\n", name, value);
+  return lines;
+}
+
+void Task::run_group(std::span<const TaskRun> group, const Engine& /*engine*/, const Engine::Ended& ended) const {
+  for (std::size_t i = 0; i < group.size(); ++i) ended(i, run(*group[i].config, *group[i].control));
+}
 
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
@@ -30,6 +38,12 @@ std::vector<std::string> task_names() {
 const Task& find_task(std::string_view name) {
   for (const Task* task : tasks()) {
     if (task->name() == name) return *task;
+  }
+  if (name == "tabular" || name == "classification" || name == "table") {
+    throw InvalidArgument(fmt::format(
+        "the task {} of ignd 0.1 is 'training' now, with other settings (docs/experiments.md); results that "
+        "were made with it cannot be read by this version",
+        in_quotes(name)));
   }
   throw InvalidArgument(fmt::format("there is no task {}{}", in_quotes(name), suggestion(name, task_names())));
 }

@@ -11,7 +11,7 @@
 namespace ignd {
 
 ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-                           const ClassDatasetOptions& options)
+                           const DatasetOptions& options)
     : options_(options) {
   auto [test, others] = take(classes, samples, options.positive);
   const double test_share = test.empty() ? options.test : 0;
@@ -25,6 +25,7 @@ ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<co
     throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
                                       in_quotes(classes[k])));
   }
+  limit_parts(options);
 }
 
 ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,

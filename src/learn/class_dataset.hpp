@@ -11,13 +11,6 @@
 
 namespace ignd {
 
-struct ClassDatasetOptions {
-  double validation = 0.1;
-  double test = 0.1;  // where the data do not say what the test samples are
-  std::uint64_t seed = 1;
-  std::string positive = {};  // of the two classes; empty: the second
-};
-
 // Samples of two classes, which do not come from a table.
 class ClassDataset : public Dataset {
  public:
@@ -35,7 +28,7 @@ class ClassDataset : public Dataset {
   // Where some samples are said to be for the test, they are those measured on, and a share of the others chooses.
   // Throws InvalidArgument unless there are two classes and samples for every part.
   ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-               const ClassDatasetOptions& options);
+               const DatasetOptions& options);
   // All samples are there to be measured on, or those that are said to be for the test.
   ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
@@ -45,7 +38,7 @@ class ClassDataset : public Dataset {
   };
   Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
-  ClassDatasetOptions options_;
+  DatasetOptions options_;
   std::vector<std::uint8_t> labels_;
 };
 

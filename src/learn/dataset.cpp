@@ -1,5 +1,6 @@
 #include "learn/dataset.hpp"
 
+#include "ignd/random.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/softmax.hpp"
 
@@ -36,21 +37,52 @@ class RunningDeviation {
 
 }  // namespace
 
+std::vector<std::string> DatasetOptions::columns() const {
+  std::vector<std::string> named{target};
+  for (const auto& column : {weight, split_by, split_time}) {
+    if (column) named.push_back(*column);
+  }
+  return named;
+}
+
+std::size_t Dataset::samples_at_a_time() const {
+  constexpr std::size_t most = 64;
+  constexpr std::size_t most_numbers = std::size_t{1} << 16;
+  return std::clamp<std::size_t>(most_numbers / std::max<std::size_t>(scratch_size(), 1), 1, most);
+}
+
+void keep_some(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint64_t seed, const char* name) {
+  if (count == 0 || count >= rows.size()) return;
+  RandomStream(seed, name).shuffle(rows);
+  rows.resize(count);
+}
+
+void Dataset::limit_parts(const DatasetOptions& options) {
+  keep_some(split_.train, options.most_training, options.seed, "some to learn from");
+  keep_some(split_.validation, options.most_validation, options.seed, "some to choose by");
+  keep_some(split_.test, options.most_test, options.seed, "some to be measured on");
+}
+
+bool is_collapsed(const Dataset& dataset, const Scores& scores) {
+  constexpr double same = 1e-6;
+  return scores.is_measured() && scores.deviation <= same * dataset.target_deviation();
+}
+
 void check_loss(const std::string& loss) { make_vector_loss(loss); }
 
-Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputOf& output) {
-  const auto loss = make_loss(task.loss());
-  const Target& target = task.target();
-  std::vector<float> room(task.room());
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output) {
+  const auto loss = make_loss(dataset.loss());
+  const Target& target = dataset.target();
+  std::vector<float> scratch(dataset.scratch_size());
   std::vector<double> truth, predicted, weights;
   double sum = 0;
   double total = 0;
   for (const std::uint32_t row : rows) {
-    const Sample<float> sample = task.sample(row, room);
+    const Sample<float> sample = dataset.sample(row, scratch);
     const double f = output(sample.x);
-    truth.push_back(task.target_in_units(row));
+    truth.push_back(dataset.target_in_units(row));
     predicted.push_back(target.is_class() ? f : target.in_units(f));
-    weights.push_back(task.row_weight(row));
+    weights.push_back(dataset.row_weight(row));
     sum += sample.weight * loss->at(sample.y, f).value;
     total += sample.weight;
     if (!std::isfinite(predicted.back()) || !std::isfinite(sum)) {
@@ -66,23 +98,23 @@ Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const 
   return quality;
 }
 
-Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
-  if (!task.target().is_multiclass()) {
-    return evaluate(task, rows, [&](const Input<float>& x) {
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
+  if (!dataset.target().is_multiclass()) {
+    return evaluate(dataset, rows, [&](const Input<float>& x) {
       double output = 0;
       outputs(x, {&output, 1});
       return output;
     });
   }
-  const std::size_t classes = task.target().outputs();
-  std::vector<float> room(task.room());
+  const std::size_t classes = dataset.target().outputs();
+  std::vector<float> scratch(dataset.scratch_size());
   std::vector<double> logits(classes);
   std::vector<RunningDeviation> deviations(classes);
   MulticlassSums sums(classes);
   double sum = 0;
   double total = 0;
   for (const std::uint32_t row : rows) {
-    const Sample<float> sample = task.sample(row, room);
+    const Sample<float> sample = dataset.sample(row, scratch);
     outputs(sample.x, logits);
     const bool finite = std::ranges::all_of(logits, [](double logit) { return std::isfinite(logit); });
     const auto label = static_cast<std::size_t>(sample.y);
@@ -91,7 +123,7 @@ Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const 
       return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
     }
     total += sample.weight;
-    sums.add(sample.y, logits, task.row_weight(row));
+    sums.add(sample.y, logits, dataset.row_weight(row));
     for (std::size_t k = 0; k < classes; ++k) deviations[k].add(logits[k]);
   }
   Scores quality{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};

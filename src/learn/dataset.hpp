@@ -1,5 +1,6 @@
 #pragma once
 
+#include "data/encoder.hpp"
 #include "ignd/trainer.hpp"
 #include "learn/metrics.hpp"
 #include "learn/multiclass_metrics.hpp"
@@ -19,7 +20,34 @@ namespace ignd {
 
 class Checkpoint;
 
-// Samples, by number, and which of them are to learn from, to choose by and to be measured on.
+// What encoded inputs are multiplied by, for studies of badly scaled inputs: nothing, 100, or each its own power of ten
+// between 1/100 and 100, the same for all seeds.
+enum class InputFactors { one, hundred, separate };
+
+// What is to be learned from which samples.
+struct DatasetOptions {
+  std::string target = {};                 // a column of a table
+  std::string loss = {};                   // empty: by the target's kind
+  std::optional<std::string> weight = {};  // a column of importance weights
+  bool balanced = false;                   // all classes weigh the same
+  std::string positive = {};               // of two classes; empty: the larger one
+  std::optional<std::string> split_by = {};
+  std::optional<std::string> split_time = {};
+  double validation = 0.1;  // shares of the samples
+  double test = 0.1;        // where the data do not say what the test samples are
+  std::uint64_t seed = 1;
+  bool use_ids = false;        // learn from columns in which nearly every row has its own text
+  bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
+  NumberScaling scaling = NumberScaling::robust;
+  bool scale_target = true;  // numbers are learned as (y - mean) / deviation
+  InputFactors factors = InputFactors::one;
+  // At most so many samples of each part, drawn by the seed; 0: all.
+  std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
+
+  std::vector<std::string> columns() const;  // that are named here
+};
+
+// Samples, by number, split into training, validation and test samples.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -28,23 +56,31 @@ class Dataset {
   const std::string& loss() const { return loss_; }
   const Split& split() const { return split_; }
 
-  // The same with other samples to learn from and to judge by.
+  // The same samples with another split.
   virtual std::unique_ptr<Dataset> with_split(Split split) const = 0;
 
   // A model for these samples as users write it, as make_model wants it. Throws InvalidArgument.
   virtual std::string model_spec(const std::string& text) const = 0;
 
-  // A sample, which may be a view of `room`, with space for so many numbers.
-  virtual std::size_t room() const = 0;
-  virtual Sample<float> sample(std::uint32_t row, std::span<float> room) const = 0;
+  // A sample, which may be a view of a scratch buffer of so many numbers.
+  virtual std::size_t scratch_size() const = 0;
+  virtual Sample<float> sample(std::uint32_t row, std::span<float> scratch) const = 0;
+
+  // How many samples are learned before a run looks at its stop flag: fewer where they are large.
+  virtual std::size_t samples_at_a_time() const;
 
   virtual double target_in_units(std::uint32_t row) const = 0;  // for classes their number
   virtual double row_weight(std::uint32_t row) const = 0;       // what it counts in metrics
 
-  // What a run depends on besides its own options: those of the task as users write them, and a number that other data
-  // would not have.
+  // The standard deviation of the target, by which a collapsed model is told from one that learned something.
+  virtual double target_deviation() const { return target_.deviation; }
+
+  // What a run depends on besides its own options: those of the dataset as users write them, and a number that other
+  // data would not have.
   virtual std::vector<std::pair<std::string, std::string>> options_used() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+
+  virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 
   // What is needed besides the model to predict from new data, as part of a model file.
   virtual void save_reader(Checkpoint& checkpoint) const = 0;
@@ -55,6 +91,9 @@ class Dataset {
   Dataset& operator=(const Dataset&) = default;
   Dataset(Dataset&&) noexcept = default;
   Dataset& operator=(Dataset&&) noexcept = default;
+
+  // Keeps at most so many samples of each part, as the options say.
+  void limit_parts(const DatasetOptions& options);
 
   Target target_;
   std::string loss_;
@@ -72,17 +111,23 @@ struct Scores {
   bool is_measured() const { return regression || classification || multiclass; }
 };
 
+// Whether a model predicts the same for all samples: units that no input reaches any more do not come back.
+bool is_collapsed(const Dataset& dataset, const Scores& scores);
+
+// Draws `count` of the rows by the seed and a name; 0: all stay.
+void keep_some(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint64_t seed, const char* name);
+
 // Throws InvalidArgument unless a target may be learned by this loss, as users write it.
 void check_loss(const std::string& loss);
 
 // Judges a function that gives the model's output for a sample. An output that means no finite number leaves nothing
 // but an infinite loss.
 using OutputOf = std::function<double(const Input<float>& x)>;
-Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputOf& output);
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output);
 
 // The same for a function that writes as many outputs as a model for the target has: a logit for each of more than two
 // classes.
 using OutputsOf = std::function<void(const Input<float>& x, std::span<double> outputs)>;
-Scores evaluate(const Dataset& task, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
 
 }  // namespace ignd

@@ -1,7 +1,7 @@
 #include "learn/image_dataset.hpp"
 
 #include "ignd/checkpoint.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ ImageSize load_image_size(const Checkpoint& checkpoint) {
   return {numbers[0], numbers[1]};
 }
 
-ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const ClassDatasetOptions& options)
+ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options)
     : ClassDataset(images->classes(), labels_of(*images), options), images_(std::move(images)) {}
 
 ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive)
@@ -50,7 +50,7 @@ std::string ImageDataset::model_spec(const std::string& text) const {
 }
 
 Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> room) const {
-  const auto x = room.first(this->room());
+  const auto x = room.first(this->scratch_size());
   thread_local std::vector<std::uint8_t> pixels;
   pixels.resize(images_->image_bytes());
   images_->read_pixels(row, pixels);

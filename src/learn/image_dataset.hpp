@@ -25,13 +25,13 @@ ImageSize load_image_size(const Checkpoint& checkpoint);  // throws FileError
 class ImageDataset final : public ClassDataset {
  public:
   // Throws InvalidArgument.
-  ImageDataset(std::shared_ptr<const ImageSet> images, const ClassDatasetOptions& options);
+  ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options);
   // To measure a model that was trained on others.
   explicit ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
 
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
-  std::size_t room() const override { return image_channels * images_->height() * images_->width(); }
+  std::size_t scratch_size() const override { return image_channels * images_->height() * images_->width(); }
   Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
   std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return images_->checksum(); }

@@ -14,24 +14,17 @@ namespace {
 // A short race favours large rates. The smallest that is as near as this to the lowest loss is better over a whole run.
 constexpr double close_to_best = 1.05;
 
-RacedRate try_rate(const Dataset& task, RunOptions options, double rate, const std::atomic<bool>& stop,
+RacedRate try_rate(const Dataset& task, TrainingOptions options, double rate, const std::atomic<bool>& stop,
                    const std::function<void(std::uint64_t)>& progress) {
   options.rate = rate;
   RacedRate result{.rate = rate, .loss = std::numeric_limits<double>::infinity()};
   Run run(task, options);
   std::optional<EpochReport> last;
-  try {
-    while (run.status() == TrainingStatus::running && !stop) {
-      if (auto report = run.learn_epoch(stop, [&] { progress(run.learned()); })) last = report;
-    }
-  } catch (const InvalidArgument&) {  // a rate that l2 does not allow loses like one that diverges
-    return result;
+  while (run.status() == RunStatus::running && !stop) {
+    if (auto report = run.learn_epoch(stop, [&] { progress(run.learned()); })) last = report;
   }
-  if (run.status() != TrainingStatus::finished || !last) return result;
-  result.loss = last->validation.loss;
-  // Dead units leave one prediction for all rows.
-  constexpr double same = 1e-6;
-  result.collapsed = last->validation.deviation <= same * task.target().deviation;
+  result.collapsed = run.status() == RunStatus::collapsed;
+  if (last && (run.status() == RunStatus::finished || result.collapsed)) result.loss = last->validation.loss;
   return result;
 }
 
@@ -60,7 +53,7 @@ std::vector<double> race_rates(const Optimizer& optimizer) {
   return {3e-4, 1e-3, 3e-3, 1e-2};
 }
 
-Race race(const Dataset& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
+Race race(const Dataset& task, const TrainingOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
           const RaceProgress& progress) {
   Split split = task.split();
   std::vector<std::uint32_t>& rows = split.train;
@@ -73,8 +66,9 @@ Race race(const Dataset& task, const RunOptions& options, std::uint64_t samples,
   }
   samples = std::max<std::uint64_t>(samples, options.batch ? options.batch->size : 1);
   rows.resize(std::min<std::size_t>(samples, rows.size()));
-  RunOptions short_run = options;
+  TrainingOptions short_run = options;
   short_run.keep_last = true;
+  short_run.is_trial = true;
   short_run.epochs = std::clamp<std::uint64_t>(samples / rows.size(), 1, std::max<std::uint64_t>(options.epochs, 1));
   Race result{.rates = {}, .rows = rows.size(), .samples = short_run.epochs * rows.size(), .best = {}};
   const auto part = task.with_split(std::move(split));

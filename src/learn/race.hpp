@@ -34,7 +34,7 @@ using RaceProgress = std::function<void(std::uint64_t done, std::uint64_t total)
 // Trains with each rate on part of the training rows, at most `samples` samples (at least one epoch of one row), and
 // takes the smallest rate whose validation loss is about the lowest. Counted in samples and not in seconds, so that
 // the outcome does not depend on the machine. Now and then `progress` is called.
-Race race(const Dataset& task, const RunOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
+Race race(const Dataset& task, const TrainingOptions& options, std::uint64_t samples, const std::atomic<bool>& stop,
           const RaceProgress& progress = {});
 
 }  // namespace ignd

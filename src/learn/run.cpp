@@ -1,5 +1,6 @@
 #include "learn/run.hpp"
 
+#include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -8,7 +9,7 @@
 #include "learn/trained_model.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -17,22 +18,14 @@
 namespace ignd {
 namespace {
 
-// So many at a time, fewer if they are large: between them a run can be stopped. Texts, which need no room, take long.
-constexpr std::size_t most_at_a_time = 64;
-std::size_t samples_at_a_time(std::size_t room) {
-  if (room == 0) return 1;
-  constexpr std::size_t most_numbers = std::size_t{1} << 16;
-  return std::clamp<std::size_t>(most_numbers / room, 1, most_at_a_time);
-}
-
 std::size_t checked_size(const BatchOptions& batch, std::size_t rows) {
   if (batch.size <= rows) return batch.size;
   throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch.size, rows));
 }
 
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
-std::vector<std::pair<std::string, std::string>> describe(const Dataset& task, const RunOptions& run) {
-  auto options = task.options_used();
+std::vector<std::pair<std::string, std::string>> describe(const Dataset& dataset, const TrainingOptions& run) {
+  auto options = dataset.options_used();
   options.insert(options.end(), {{"seed", std::to_string(run.seed)},
                                  {"epochs", std::to_string(run.epochs)},
                                  {"patience", std::to_string(run.patience)},
@@ -43,16 +36,16 @@ std::vector<std::pair<std::string, std::string>> describe(const Dataset& task, c
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
 
-struct Stopped : std::runtime_error {
-  Stopped() : std::runtime_error("the run was stopped") {}
-};
+void set_number(Checkpoint& checkpoint, const std::string& name, double value) {
+  checkpoint.set(name, std::span<const double>(&value, 1));
+}
 
-TrainingStatus status_of(const std::string& name) {
-  for (const TrainingStatus known :
-       {TrainingStatus::running, TrainingStatus::finished, TrainingStatus::stopped_early, TrainingStatus::diverged}) {
-    if (name == to_string(known)) return known;
-  }
-  throw FileError(fmt::format("the run has an unknown status {}", in_quotes(name)));
+double number_in(const Checkpoint& checkpoint, const std::string& name) { return checkpoint.array<double>(name, 1)[0]; }
+
+RunStatus status_of(const std::string& name) {
+  const auto status = parse_run_status(name);
+  if (!status) throw FileError(fmt::format("the run has an unknown status {}", in_quotes(name)));
+  return *status;
 }
 
 }  // namespace
@@ -75,25 +68,11 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
   return Schedule::parse(spec);
 }
 
-const char* to_string(TrainingStatus status) {
-  switch (status) {
-    case TrainingStatus::running:
-      return "running";
-    case TrainingStatus::finished:
-      return "finished";
-    case TrainingStatus::stopped_early:
-      return "stopped early";
-    case TrainingStatus::diverged:
-      return "diverged";
-  }
-  return "unknown";
-}
-
-std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& task, const Model<float>& model,
+std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
                                       std::span<const std::uint32_t> rows) {
   ModelOutputs outputs_of(model);
   try {
-    return evaluate(task, rows, [&](const Input<float>& x, std::span<double> outputs) {
+    return evaluate(dataset, rows, [&](const Input<float>& x, std::span<double> outputs) {
       if (stop.load(std::memory_order_relaxed)) throw Stopped();
       outputs_of(x, outputs);
     });
@@ -102,52 +81,67 @@ std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Datas
   }
 }
 
-Run::Run(const Dataset& task, RunOptions options)
-    : task_(task),
+Run::Run(const Dataset& dataset, TrainingOptions options)
+    : dataset_(dataset),
       options_(std::move(options)),
-      model_(make_model<float>(task.model_spec(options_.model), options_.seed)),
+      model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
       batch_(batch_of(*model_, options_.batch)),
-      at_a_time_(batch_ ? checked_size(*batch_, task.split().train.size()) : samples_at_a_time(task.room())),
-      room_(at_a_time_ * task.room()) {
-  const std::size_t rows = task.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
+      at_a_time_(batch_ ? checked_size(*batch_, dataset.split().train.size()) : dataset.samples_at_a_time()),
+      scratch_(at_a_time_ * dataset.scratch_size()) {
+  const std::size_t rows = dataset.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
   const std::uint64_t steps = options_.epochs * ((rows + together - 1) / together);
-  learner_ = make_learner(*model_, {.loss = task.loss(),
+  learner_ = make_learner(*model_, {.loss = dataset.loss(),
                                     .optimizer = options_.optimizer,
                                     .schedule = run_schedule(options_.schedule, options_.rate, steps),
                                     .l2 = options_.l2,
                                     .batch = batch_});
-  const auto& judged = task.split().validation.empty() ? task.split().train : task.split().validation;
-  const double constant_loss = evaluate(task, judged, [](const Input<float>&, std::span<double> outputs) {
-                                 std::ranges::fill(outputs, 0.0);
-                               }).loss;
-  // Targets are scaled, so that a constant costs about 1; the rows may be few, and fit the constant by chance.
+  const auto& judges = dataset.split().validation.empty() ? dataset.split().train : dataset.split().validation;
+  const auto zero = [](const Input<float>&, std::span<double> outputs) { std::ranges::fill(outputs, 0.0); };
+  // Scaled targets cost about 1 where zero is predicted, and others about what the untrained network costs. The rows
+  // may be few, and zero right by chance.
   constexpr double divergence = 1000;
-  largest_loss_ = divergence * (constant_loss + 1);
+  largest_loss_ = divergence * (evaluate(dataset, judges, OutputsOf(zero)).loss + 1);
   keep(*model_);
-  if (options_.epochs == 0) status_ = TrainingStatus::finished;
+  if (options_.epochs == 0) status_ = RunStatus::finished;
   start_epoch();
 }
 
 void Run::start_epoch() {
   position_ = 0;
   epoch_loss_ = epoch_weight_ = 0;
-  order_ = task_.split().train;
+  order_ = dataset_.split().train;
   RandomStream(options_.seed, fmt::format("order of epoch {}", epoch_)).shuffle(order_);
 }
 
 void Run::learn_some(std::uint64_t most) {
-  const std::size_t width = task_.room();
+  const std::size_t width = dataset_.scratch_size();
   const std::size_t limit = batch_ ? at_a_time_ : std::min<std::uint64_t>(at_a_time_, most);
   const std::size_t count = std::min<std::uint64_t>(limit, order_.size() - position_);
   samples_.clear();
   for (std::size_t i = 0; i < count; ++i) {
-    samples_.push_back(task_.sample(order_[position_ + i], std::span(room_).subspan(i * width, width)));
+    samples_.push_back(dataset_.sample(order_[position_ + i], std::span(scratch_).subspan(i * width, width)));
   }
+  if (!options_.is_trial) {
+    learn_samples();
+    return;
+  }
+  try {
+    learn_samples();
+  } catch (const InvalidArgument&) {
+    status_ = RunStatus::diverged;
+  } catch (const SingularSystem&) {
+    status_ = RunStatus::diverged;
+  }
+}
+
+void Run::learn_samples() {
+  const auto start = std::chrono::steady_clock::now();
   const Learner::Learned learned = learner_->learn(samples_);
+  learning_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   epoch_loss_ += learned.loss;
   for (const Sample<float>& sample : samples_) epoch_weight_ += sample.weight;
   position_ += learned.samples;
-  if (learner_->status() != StepStatus::learned) status_ = TrainingStatus::diverged;
+  if (learner_->status() != StepStatus::learned) status_ = RunStatus::diverged;
 }
 
 void Run::keep(const Model<float>& now) {
@@ -159,8 +153,8 @@ std::optional<EpochReport> Run::finish_epoch(const std::atomic<bool>& stop) {
   EpochReport report{.epoch = epoch_ + 1, .training_loss = epoch_loss_ / epoch_weight_, .validation = {}};
   const auto now = learner_->snapshot();
   double loss = report.training_loss;
-  if (!task_.split().validation.empty()) {
-    const auto quality = evaluate_unless(stop, task_, *now, task_.split().validation);
+  if (!dataset_.split().validation.empty()) {
+    const auto quality = evaluate_unless(stop, dataset_, *now, dataset_.split().validation);
     if (!quality) return std::nullopt;
     report.validation = *quality;
     loss = report.validation.loss;
@@ -168,18 +162,22 @@ std::optional<EpochReport> Run::finish_epoch(const std::atomic<bool>& stop) {
   ++epoch_;
   position_ = 0;
   if (!(loss <= largest_loss_)) {
-    status_ = TrainingStatus::diverged;
+    status_ = RunStatus::diverged;
     return report;
   }
   report.best = !keeps_best() || loss < best_loss_;
   if (report.best) {
     best_loss_ = loss;
     keep(*now);
+    // One row says nothing about whether all are predicted alike.
+    kept_collapsed_ = dataset_.split().validation.size() > 1 && is_collapsed(dataset_, report.validation);
   }
-  if (epoch_ >= options_.epochs) {
-    status_ = TrainingStatus::finished;
-  } else if (keeps_best() && epoch_ - best_epoch_ >= options_.patience) {
-    status_ = TrainingStatus::stopped_early;
+  const bool early = keeps_best() && epoch_ - best_epoch_ >= options_.patience;
+  const bool over = epoch_ >= options_.epochs || early;
+  if (options_.is_trial && kept_collapsed_ && (over || !keeps_best())) {
+    status_ = RunStatus::collapsed;
+  } else if (over) {
+    status_ = epoch_ >= options_.epochs ? RunStatus::finished : RunStatus::stopped_early;
   } else {
     start_epoch();
   }
@@ -188,12 +186,12 @@ std::optional<EpochReport> Run::finish_epoch(const std::atomic<bool>& stop) {
 
 std::optional<EpochReport> Run::learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
                                             std::uint64_t most) {
-  while (status_ == TrainingStatus::running && position_ < order_.size()) {
+  while (status_ == RunStatus::running && position_ < order_.size()) {
     if (stop.load(std::memory_order_relaxed) || learned() >= most) return std::nullopt;
     learn_some(most - learned());
     progress();
   }
-  if (status_ != TrainingStatus::running) return std::nullopt;
+  if (status_ != RunStatus::running) return std::nullopt;
   return finish_epoch(stop);
 }
 
@@ -204,32 +202,38 @@ std::unique_ptr<Model<float>> Run::kept() const {
 }
 
 void Run::save(Checkpoint& checkpoint) const {
-  task_.save_reader(checkpoint);
-  save_trained_model(checkpoint, task_.target(), task_.loss(), *kept());
+  dataset_.save_reader(checkpoint);
+  save_trained_model(checkpoint, dataset_.target(), dataset_.loss(), *kept());
   learner_->save(checkpoint);
-  for (const auto& [name, value] : describe(task_, options_)) checkpoint.set(option_entry(name), value);
-  checkpoint.set("run.data", task_.fingerprint());
+  for (const auto& [name, value] : describe(dataset_, options_)) checkpoint.set(option_entry(name), value);
+  checkpoint.set("run.data", dataset_.fingerprint());
   checkpoint.set("run.status", std::string(to_string(status_)));
-  const std::uint64_t counts[] = {epoch_, position_, best_epoch_};
-  checkpoint.set("run.counts", std::span<const std::uint64_t>(counts));
-  const double sums[] = {epoch_loss_, epoch_weight_, best_loss_};
-  checkpoint.set("run.sums", std::span<const double>(sums));
+  checkpoint.set("run.epoch", epoch_);
+  checkpoint.set("run.position", position_);
+  checkpoint.set("run.kept-epoch", best_epoch_);
+  checkpoint.set("run.kept-collapsed", std::uint64_t{kept_collapsed_});
+  set_number(checkpoint, "run.epoch-loss", epoch_loss_);
+  set_number(checkpoint, "run.epoch-weight", epoch_weight_);
+  set_number(checkpoint, "run.best-loss", best_loss_);
 }
 
 void Run::check_same_run(const Checkpoint& checkpoint) const {
+  if (!checkpoint.has("run.epoch")) {
+    throw FileError("the saved run was begun by ignd 0.1, and this is a later version; begin again");
+  }
   std::vector<std::string> differences;
-  for (const auto& [name, here] : describe(task_, options_)) {
+  for (const auto& [name, here] : describe(dataset_, options_)) {
     const std::string there = checkpoint.has(option_entry(name)) ? checkpoint.text(option_entry(name)) : "";
     if (there != here)
       differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
   }
   if (!differences.empty()) throw FileError("the saved run had other options: " + list_faults(differences));
-  if (checkpoint.number("run.data") != task_.fingerprint()) {
+  if (checkpoint.number("run.data") != dataset_.fingerprint()) {
     throw FileError("the saved run had other data than this");
   }
   // A run of an earlier version may have scaled its inputs in another way.
   Checkpoint here;
-  task_.save_reader(here);
+  dataset_.save_reader(here);
   for (const auto& [name, value] : here.entries()) {
     const auto there = checkpoint.entries().find(name);
     if (there == checkpoint.entries().end() || there->second == value) continue;
@@ -240,19 +244,25 @@ void Run::check_same_run(const Checkpoint& checkpoint) const {
 void Run::restore(const Checkpoint& checkpoint) {
   check_same_run(checkpoint);
   const TrainedModel kept = TrainedModel::load(checkpoint);
-  const TrainingStatus status = status_of(checkpoint.text("run.status"));
-  const auto& counts = checkpoint.array<std::uint64_t>("run.counts", 3);
-  const auto& sums = checkpoint.array<double>("run.sums", 3);
+  const RunStatus status = status_of(checkpoint.text("run.status"));
+  const std::uint64_t position = checkpoint.number("run.position");
+  const double epoch_loss = number_in(checkpoint, "run.epoch-loss");
+  const double epoch_weight = number_in(checkpoint, "run.epoch-weight");
+  const double best_loss = number_in(checkpoint, "run.best-loss");
+  const std::uint64_t epoch = checkpoint.number("run.epoch");
+  const std::uint64_t best_epoch = checkpoint.number("run.kept-epoch");
+  const bool collapsed = checkpoint.number("run.kept-collapsed") != 0;
   if (kept.model->spec() != checkpoint.text("model")) throw FileError("the saved run has two different models");
-  if (counts[1] > order_.size()) throw FileError("the saved run is further in its epoch than there are rows");
+  if (position > order_.size()) throw FileError("the saved run is further in its epoch than there are rows");
   learner_->restore(checkpoint);
-  epoch_ = counts[0];
+  epoch_ = epoch;
   start_epoch();
-  position_ = counts[1];
-  best_epoch_ = counts[2];
-  epoch_loss_ = sums[0];
-  epoch_weight_ = sums[1];
-  best_loss_ = sums[2];
+  position_ = position;
+  best_epoch_ = best_epoch;
+  kept_collapsed_ = collapsed;
+  epoch_loss_ = epoch_loss;
+  epoch_weight_ = epoch_weight;
+  best_loss_ = best_loss;
   best_weights_.assign(kept.model->parameters().begin(), kept.model->parameters().end());
   status_ = status;
 }

@@ -3,6 +3,7 @@
 #include "ignd/trainer.hpp"
 #include "learn/dataset.hpp"
 #include "learn/learner.hpp"
+#include "learn/run_result.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace ignd {
 
 class Checkpoint;
 
-struct RunOptions {
+// How a model is trained.
+struct TrainingOptions {
   std::string model = "mlp:32,64,32";
   Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
@@ -29,20 +31,14 @@ struct RunOptions {
   double l2 = 0;
   std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
+  // One of several runs that are compared. What a user should hear of a run of their own is then a failure like any
+  // other: a model that collapsed, a rate that l2 does not allow, a lambda that leaves a system singular.
+  bool is_trial = false;
 };
 
 // "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
 // cosine, the length of the run. Throws InvalidArgument.
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
-
-enum class TrainingStatus {
-  running,
-  finished,       // all epochs
-  stopped_early,  // the validation loss no longer got better
-  diverged,       // a number is no longer finite, or the loss beyond a thousand times that of a constant and one
-};
-
-const char* to_string(TrainingStatus status);
 
 struct EpochReport {
   std::uint64_t epoch = 0;
@@ -51,23 +47,25 @@ struct EpochReport {
   bool best = false;
 };
 
-// Judges a model, unless it is stopped before the end: a prediction may take long.
-std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& task, const Model<float>& model,
+// Measures a model on some rows. None if `stop` is set meanwhile: a prediction may take long.
+std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
                                       std::span<const std::uint32_t> rows);
 
-// Trains a model on a task, epoch by epoch. A run is a pure function of the task and the options: stopped, saved and
-// restored at any moment, it ends with the same bits.
+// Trains a model on a dataset, epoch by epoch. A run is a pure function of the two: stopped, saved and restored at any
+// moment, it ends with the same bits.
 class Run {
  public:
-  // The task must outlive the run. Throws InvalidArgument.
-  Run(const Dataset& task, RunOptions options);
+  // The dataset must outlive the run. Throws InvalidArgument.
+  Run(const Dataset& dataset, TrainingOptions options);
 
-  TrainingStatus status() const { return status_; }
-  const RunOptions& options() const { return options_; }
+  RunStatus status() const { return status_; }
+  const TrainingOptions& options() const { return options_; }
   std::uint64_t epoch() const { return epoch_; }  // epochs completed
   // Samples that have been learned, and will have been at the end.
-  std::uint64_t learned() const { return epoch_ * task_.split().train.size() + position_; }
-  std::uint64_t to_learn() const { return options_.epochs * task_.split().train.size(); }
+  std::uint64_t learned() const { return epoch_ * dataset_.split().train.size() + position_; }
+  std::uint64_t to_learn() const { return options_.epochs * dataset_.split().train.size(); }
+
+  double learning_seconds() const { return learning_seconds_; }  // by this object, without evaluation
 
   // Learns to the end of an epoch and reports on it, or until `stop` is set or so many samples (or a few more, with
   // batches) have been learned in all, and then reports nothing. Now and then `progress` is called.
@@ -81,7 +79,7 @@ class Run {
   std::unique_ptr<Model<float>> kept() const;
   std::uint64_t kept_epoch() const { return best_epoch_; }
 
-  // Besides the kept model, everything to go on from here. Restoring throws FileError, and changes nothing, if the
+  // The kept model, and everything needed to resume from here. Restoring throws FileError, and changes nothing, if the
   // run had other options or other data.
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
@@ -89,17 +87,18 @@ class Run {
  private:
   void start_epoch();
   void learn_some(std::uint64_t most);
+  void learn_samples();
   std::optional<EpochReport> finish_epoch(const std::atomic<bool>& stop);
   void keep(const Model<float>& now);
   void check_same_run(const Checkpoint& checkpoint) const;
-  bool keeps_best() const { return !options_.keep_last && !task_.split().validation.empty(); }
+  bool keeps_best() const { return !options_.keep_last && !dataset_.split().validation.empty(); }
 
-  const Dataset& task_;
-  RunOptions options_;
+  const Dataset& dataset_;
+  TrainingOptions options_;
   std::unique_ptr<Model<float>> model_;
   std::optional<BatchOptions> batch_;
   std::unique_ptr<Learner> learner_;
-  TrainingStatus status_ = TrainingStatus::running;
+  RunStatus status_ = RunStatus::running;
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;  // rows of this epoch that have been learned
   double epoch_loss_ = 0;       // sum over them
@@ -109,10 +108,11 @@ class Run {
   std::uint64_t best_epoch_ = 0;
   std::vector<float> best_weights_;
   double largest_loss_ = 0;  // beyond which it has diverged
+  bool kept_collapsed_ = false;
+  double learning_seconds_ = 0;
 
-  // Room for some samples at a time.
-  std::size_t at_a_time_;
-  std::vector<float> room_;
+  std::size_t at_a_time_;  // samples
+  std::vector<float> scratch_;
   std::vector<Sample<float>> samples_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 ForEachRow visit_rows(const Dataset& task, std::span<const std::uint32_t> rows, FitWeights weights,
                       const BeforeRow& before_row) {
   return [&task, rows, weights, &before_row](const RowVisitor& visit) {
-    std::vector<float> room(task.room());
+    std::vector<float> room(task.scratch_size());
     for (const std::uint32_t row : rows) {
       if (before_row) before_row();
       const Sample<float> sample = task.sample(row, room);

@@ -3,8 +3,10 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "core/importance.hpp"
+#include "ignd/aligned.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/random.hpp"
 #include "learn/table_model.hpp"
 
 #include <algorithm>
@@ -55,14 +57,6 @@ std::string default_loss(const Target& target) {
 
 }  // namespace
 
-std::vector<std::string> DatasetOptions::columns() const {
-  std::vector<std::string> named{target};
-  for (const auto& column : {weight, split_by, split_time}) {
-    if (column) named.push_back(*column);
-  }
-  return named;
-}
-
 TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
     : table_(table),
       options_(options),
@@ -94,9 +88,14 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
   }
   split_ = split_rows(all);
   target_ = fit_target(table, target_column_, rows_, split_.train, options.loss, options.positive);
+  target_deviation_ = target_.deviation;
+  if (!options.scale_target && !target_.is_class()) target_.mean = 0, target_.deviation = 1;
   fit_encoder();
+  draw_factors();
   if (options.balanced) balance_classes();
   check_samples();
+  limit_parts(options);
+  pack();
 }
 
 TableDataset::TableDataset(const Table& table, Encoder encoder, Target target, std::string loss,
@@ -116,6 +115,7 @@ TableDataset::TableDataset(const Table& table, Encoder encoder, Target target, s
     const std::string fault = common_fault(row);
     return !fault.empty() ? fault : unknown_target(table, target_column_, row, target_);
   });
+  target_deviation_ = target_.deviation;
   split_.test = rows_;
   check_samples();
 }
@@ -194,7 +194,7 @@ void TableDataset::fit_encoder() {
     // A group says nothing about rows of other groups; the time, like any number, may.
     if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
   }
-  encoder_ = Encoder::fit(table_, columns, split_.train, options_.use_ids);
+  encoder_ = Encoder::fit(table_, columns, split_.train, {.use_ids = options_.use_ids, .scaling = options_.scaling});
   if (encoder_.features() == 0) {
     const auto is_id = [](const ColumnCode& code) { return code.reason == ColumnCode::DropReason::ids; };
     const bool ids = std::ranges::any_of(encoder_.columns(), is_id);
@@ -202,6 +202,15 @@ void TableDataset::fit_encoder() {
                                       in_quotes(target_.name), ids ? ", but for ids; --use-ids learns from them" : ""));
   }
   at_ = encoder_.match(table_);
+}
+
+void TableDataset::draw_factors() {
+  if (options_.factors == InputFactors::one) return;
+  RandomStream stream(0, "input scales");
+  for (std::size_t k = 0; k < encoder_.features(); ++k) {
+    factors_.push_back(
+        options_.factors == InputFactors::hundred ? 100 : static_cast<float>(std::pow(10, stream.uniform(-2, 2))));
+  }
 }
 
 void TableDataset::balance_classes() {
@@ -271,6 +280,8 @@ std::vector<std::pair<std::string, std::string>> TableDataset::options_used() co
           {"test", format_number(options_.test)},
           {"split-seed", std::to_string(options_.seed)},
           {"use-ids", options_.use_ids ? "yes" : ""},
+          {"scaling", options_.scaling == NumberScaling::standard ? "standard" : ""},
+          {"scale-target", options_.scale_target ? "" : "no"},
           // Runs of earlier versions have no such entry, and were split in another way.
           {"split", target_.is_class() && !options_.split_by && !options_.split_time ? "by class" : ""},
           {"bad-rows", options_.skip_bad_rows ? "skip" : ""}};
@@ -292,12 +303,42 @@ void TableDataset::save_reader(Checkpoint& checkpoint) const {
   encoder_.save(checkpoint);
 }
 
-Sample<float> TableDataset::sample(std::uint32_t row, std::span<float> room) const {
-  const auto x = room.first(encoder_.features());
+Sample<float> TableDataset::encoded(std::uint32_t row, std::span<float> x) const {
   const std::span<const double> values = table_[row];
   encoder_.encode(values, at_, x);
+  for (std::size_t k = 0; k < factors_.size(); ++k) x[k] *= factors_[k];
   const double y = target_.learned(values[target_column_]);
   return {.x = {x}, .y = y, .weight = sample_weight(row, y)};
+}
+
+Sample<float> TableDataset::sample(std::uint32_t row, std::span<float> scratch) const {
+  return packed_ ? (*packed_)[row] : encoded(row, scratch.first(encoder_.features()));
+}
+
+void TableDataset::pack() {
+  constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  const std::size_t features = encoder_.features();
+  if (table_.size() > most_bytes / (features * sizeof(float) + 2 * sizeof(double) + alignment)) return;
+  Samples<float> packed(features);
+  packed.reserve(table_.size());
+  std::vector<float> x(features);
+  std::uint32_t next = 0;
+  const auto add_nothing_until = [&](std::uint32_t row) {  // rows that cannot be used keep their place
+    std::ranges::fill(x, 0.0F);
+    for (; next < row; ++next) packed.add(x, 0, 0);
+  };
+  for (const std::uint32_t row : rows_) {
+    add_nothing_until(row);
+    const Sample<float> made = encoded(row, x);
+    packed.add(x, made.y, made.weight);
+    ++next;
+  }
+  packed_ = std::make_shared<const Samples<float>>(std::move(packed));
+}
+
+std::size_t TableDataset::bytes() const {
+  constexpr std::size_t of_a_row = 2 * sizeof(double) + 2 * sizeof(std::uint32_t);
+  return table_.size() * (of_a_row + (packed_ ? encoder_.features() * sizeof(float) : 0));
 }
 
 double TableDataset::target_in_units(std::uint32_t row) const {

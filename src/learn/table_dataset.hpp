@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/encoder.hpp"
+#include "ignd/samples.hpp"
 #include "learn/dataset.hpp"
 
 #include <cstdint>
@@ -12,24 +13,6 @@
 #include <vector>
 
 namespace ignd {
-
-// What is to be learned from which rows and columns of a table.
-struct DatasetOptions {
-  std::string target;
-  std::string loss = {};                   // empty: by the target's kind
-  std::optional<std::string> weight = {};  // a column of importance weights
-  bool balanced = false;                   // all classes weigh the same
-  std::string positive = {};               // of two classes; empty: the larger one
-  std::optional<std::string> split_by = {};
-  std::optional<std::string> split_time = {};
-  double validation = 0.1;
-  double test = 0.1;
-  std::uint64_t seed = 1;
-  bool use_ids = false;        // learn from columns in which nearly every row has its own text
-  bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
-
-  std::vector<std::string> columns() const;  // that are named here
-};
 
 // Rows that are left out.
 struct BadRowCount {
@@ -57,10 +40,12 @@ class TableDataset final : public Dataset {
   TableDataset with_rows(Split split) const;  // as with_split
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
-  std::size_t room() const override { return encoder_.features(); }
-  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  std::size_t scratch_size() const override { return packed_ ? 0 : encoder_.features(); }
+  Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
   double target_in_units(std::uint32_t row) const override;
   double row_weight(std::uint32_t row) const override;
+  double target_deviation() const override { return target_deviation_; }
+  std::size_t bytes() const override;
   std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override;
   void save_reader(Checkpoint& checkpoint) const override;
@@ -73,8 +58,11 @@ class TableDataset final : public Dataset {
   std::string common_fault(std::uint32_t row) const;
   Split split_rows(const Target& target) const;
   void fit_encoder();
+  void draw_factors();
   void balance_classes();
   void check_samples() const;
+  void pack();
+  Sample<float> encoded(std::uint32_t row, std::span<float> x) const;
 
   const Table& table_;
   DatasetOptions options_;
@@ -85,6 +73,11 @@ class TableDataset final : public Dataset {
   std::vector<std::uint32_t> rows_;  // that can be used
   BadRowCount bad_rows_;
   std::vector<double> class_weight_;  // empty: 1 for all
+  std::vector<float> factors_;        // of the features; empty: 1 for all
+  double target_deviation_ = 1;
+  // Every row, encoded once and shared with the copies that have another split. None where that takes too much memory:
+  // then rows are encoded whenever they are needed.
+  std::shared_ptr<const Samples<float>> packed_;
 };
 
 }  // namespace ignd

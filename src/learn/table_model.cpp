@@ -4,7 +4,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #include "learn/text_dataset.hpp"
 
 #include "ignd/checkpoint.hpp"
-#include "models/named_network.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,7 +31,7 @@ TextDataset::Reader TextDataset::Reader::load(const Checkpoint& checkpoint) {
           .target_column = checkpoint.text("text.target")};
 }
 
-TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const ClassDatasetOptions& options)
+TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options)
     : ClassDataset(texts->classes(), labels_of(*texts), options), texts_(std::move(texts)), reader_(std::move(reader)) {
   if (!reader_.target_column.empty()) target_.name = reader_.target_column;
 }

@@ -28,13 +28,14 @@ class TextDataset final : public ClassDataset {
   };
 
   // Throws InvalidArgument.
-  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const ClassDatasetOptions& options);
+  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options);
   // To measure a model that was trained on others.
   TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive = {});
 
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
-  std::size_t room() const override { return 0; }
+  std::size_t scratch_size() const override { return 0; }
+  std::size_t samples_at_a_time() const override { return 1; }  // a text takes long
   Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
   std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return texts_->checksum(); }

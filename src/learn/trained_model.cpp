@@ -17,10 +17,12 @@ double TrainedModel::prediction(double output) const {
 }
 
 TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
+  // Files of earlier versions call them all models of tables.
+  const std::string prefix = checkpoint.has("table.weights") ? "table." : "trained.";
   try {
     TrainedModel loaded{.target = Target::load(checkpoint),
-                        .loss = checkpoint.text("table.loss"),
-                        .model = make_model<float>(checkpoint.text("table.model"))};
+                        .loss = checkpoint.text(prefix + "loss"),
+                        .model = make_model<float>(checkpoint.text(prefix + "model"))};
     if (loaded.target.is_multiclass() != (make_vector_loss(loaded.loss)->link() == Link::softmax)) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
@@ -29,7 +31,7 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
                                   loaded.target.outputs()));
     }
     const auto weights = loaded.model->parameters();
-    std::ranges::copy(checkpoint.array<float>("table.weights", weights.size()), weights.begin());
+    std::ranges::copy(checkpoint.array<float>(prefix + "weights", weights.size()), weights.begin());
     if (!std::ranges::all_of(weights, [](float weight) { return std::isfinite(weight); })) {
       throw FileError("its weights are not all finite");
     }
@@ -42,9 +44,9 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
 void save_trained_model(Checkpoint& checkpoint, const Target& target, const std::string& loss,
                         const Model<float>& model) {
   target.save(checkpoint);
-  checkpoint.set("table.loss", loss);
-  checkpoint.set("table.model", model.spec());
-  checkpoint.set("table.weights", std::span<const float>(model.parameters()));
+  checkpoint.set("trained.loss", loss);
+  checkpoint.set("trained.model", model.spec());
+  checkpoint.set("trained.weights", std::span<const float>(model.parameters()));
 }
 
 }  // namespace ignd

@@ -1,7 +1,9 @@
 #include "models/matrix_product.hpp"
 
+#include "ignd/aligned.hpp"
 #include "ignd/error.hpp"
-#include "models/openmp_threads.hpp"
+#include "kernels/kernels.hpp"
+#include "models/onednn_program.hpp"
 
 #include <algorithm>
 
@@ -29,20 +31,27 @@ void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<c
   }
 }
 
+// The kernel reads b row by row: where b lies transposed, it gets a copy.
 template <>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const double> a, Matrix<const double> b,
               Matrix<double> c, bool add) {
-  const auto element = [](const Matrix<const double>& m, std::size_t r, std::size_t k) {
-    return m.transposed ? m.at[k * m.stride + r] : m.at[r * m.stride + k];
-  };
-  for (std::size_t r = 0; r < rows; ++r) {
-    double* row = c.at + r * c.stride;
-    if (!add) std::fill_n(row, columns, 0.0);
-    for (std::size_t k = 0; k < inner; ++k) {
-      const double factor = element(a, r, k);
-      for (std::size_t column = 0; column < columns; ++column) row[column] += factor * element(b, k, column);
-    }
+  thread_local AlignedVector<double> copy;
+  if (b.transposed) {
+    if (copy.size() < inner * columns) copy.resize(inner * columns);
+    transpose(b.at, columns, inner, b.stride, copy.data(), columns);
+    b = {copy.data(), columns};
   }
+  kernels::table<double>().product({.rows = rows,
+                                    .depth = inner,
+                                    .columns = columns,
+                                    .a = a.at,
+                                    .a_row_stride = a.transposed ? 1 : a.stride,
+                                    .a_column_stride = a.transposed ? a.stride : 1,
+                                    .b = b.at,
+                                    .b_stride = b.stride,
+                                    .out = c.at,
+                                    .out_stride = c.stride,
+                                    .add = add});
 }
 
 }  // namespace ignd

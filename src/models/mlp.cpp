@@ -3,8 +3,8 @@
 #include "ignd/aligned.hpp"
 #include "ignd/error.hpp"
 #include "kernels/kernels.hpp"
-#include "models/activation.hpp"
 #include "models/mlp_batch.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -65,9 +65,9 @@ std::span<const T> MlpBatch<T>::forward(std::span<const Input<T>> x, RowReader* 
   return std::span(outputs_).first(samples_ * outputs());
 }
 
-// Rows of J for each sample that are never asked for, as with gradients of many outputs, take no memory.
+// Allocates rows of J on demand: those never asked for, as with gradients of many outputs, take no memory.
 template <class T>
-void MlpBatch<T>::make_room(std::size_t per_sample) {
+void MlpBatch<T>::reserve_rows(std::size_t per_sample) {
   if (size_ * per_sample <= stride_) return;
   stride_ = size_ * per_sample;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -123,7 +123,7 @@ const BatchSensitivity<T>& MlpBatch<T>::backward(std::size_t per_sample) {
 template <class T>
 const BatchSensitivity<T>& MlpBatch<T>::sensitivities() {
   const std::size_t count = outputs();
-  make_room(count);
+  reserve_rows(count);
   for (std::size_t c = 0; c < count; ++c) {
     for (std::size_t k = 0; k < samples_ * count; ++k) deltas_.back()[c * stride_ + k] = k % count == c ? T{1} : T{0};
   }
@@ -133,7 +133,7 @@ const BatchSensitivity<T>& MlpBatch<T>::sensitivities() {
 template <class T>
 const BatchSensitivity<T>& MlpBatch<T>::combined(std::span<const T> factors) {
   const std::size_t count = outputs();
-  make_room(1);
+  reserve_rows(1);
   for (std::size_t c = 0; c < count; ++c) {
     for (std::size_t s = 0; s < samples_; ++s) deltas_.back()[c * stride_ + s] = factors[s * count + c];
   }

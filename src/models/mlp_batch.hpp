@@ -29,7 +29,7 @@ class MlpBatch final : public Batch<T> {
   std::size_t outputs() const { return layers_.back().columns; }
   const T* weights(const Layer& layer) const { return model_.parameters().data() + layer.weights; }
   void activate(T* units, std::size_t count) const;
-  void make_room(std::size_t per_sample);
+  void reserve_rows(std::size_t per_sample);
   void pass_back(std::size_t l, std::size_t per_sample);
   const BatchSensitivity<T>& backward(std::size_t per_sample);
 

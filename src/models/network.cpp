@@ -1,12 +1,15 @@
 #include "ignd/network.hpp"
 
 #include "base/text.hpp"
+#include "ignd/batch.hpp"
 #include "ignd/error.hpp"
-#include "models/network_batch.hpp"
+#include "models/layer.hpp"
 #include "models/network_text.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,90 @@ namespace {
 void require_one_output(std::size_t outputs) {
   if (outputs == 1) return;
   throw InvalidArgument(fmt::format("the network has {} outputs; only batches read and train it", outputs));
+}
+
+// A batch of samples that pass through the layers of a network together.
+template <class T>
+class NetworkBatch final : public Batch<T> {
+ public:
+  NetworkBatch(const Model<T>& model, const Shape& input, std::vector<PlacedLayer<T>> layers, std::size_t size);
+
+  std::span<const T> forward(std::span<const Input<T>> x, RowReader* reader) override;
+  const BatchSensitivity<T>& sensitivities() override;
+  const BatchSensitivity<T>& combined(std::span<const T> factors) override;
+
+ private:
+  std::size_t outputs() const { return values_.back().count; }
+  std::span<const T> weights_of(const PlacedLayer<T>& place) const {
+    return model_.parameters().subspan(place.weights, place.layer->weights());
+  }
+  const BatchSensitivity<T>& backward(std::size_t per_sample);
+
+  const Model<T>& model_;
+  std::vector<PlacedLayer<T>> layers_;
+  std::vector<BatchValues<T>> values_;  // the samples, and what each layer gives
+  std::vector<std::unique_ptr<BatchPass<T>>> passes_;
+  std::size_t samples_ = 0;
+  BatchSensitivity<T> j_;
+};
+
+template <class T>
+NetworkBatch<T>::NetworkBatch(const Model<T>& model, const Shape& input, std::vector<PlacedLayer<T>> layers,
+                              std::size_t size)
+    : model_(model), layers_(std::move(layers)) {
+  const std::size_t rows = size * model.outputs();
+  values_.emplace_back(input.count(), size);
+  for (const auto& place : layers_) {
+    values_.emplace_back(place.layer->output().count(), size);
+    values_.back().deltas.resize(values_.back().count * rows);
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const BatchPlace<T> place{.samples = size,
+                              .rows = rows,
+                              .weights = layers_[i].weights,
+                              .in = values_[i],
+                              .out = values_[i + 1],
+                              .blocks = j_.blocks};
+    auto pass = layers_[i].layer->make_batch_pass(place);
+    if (pass == nullptr) pass = std::make_unique<SampleBySample<T>>(*layers_[i].layer, place);
+    passes_.push_back(std::move(pass));
+  }
+}
+
+template <class T>
+std::span<const T> NetworkBatch<T>::forward(std::span<const Input<T>> x, RowReader* reader) {
+  samples_ = x.size();
+  values_.front().x = x;
+  for (std::size_t s = 0; s < x.size(); ++s) std::ranges::copy(x[s].values, values_.front().value(s));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    passes_[i]->forward(weights_of(layers_[i]), samples_, {reader, layers_[i].tables});
+  }
+  return std::span<const T>(values_.back().values).first(samples_ * outputs());
+}
+
+template <class T>
+const BatchSensitivity<T>& NetworkBatch<T>::backward(std::size_t per_sample) {
+  for (std::size_t i = layers_.size(); i-- > 0;) passes_[i]->backward(weights_of(layers_[i]), samples_, per_sample);
+  j_.samples = samples_;
+  j_.per_sample = per_sample;
+  return j_;
+}
+
+template <class T>
+const BatchSensitivity<T>& NetworkBatch<T>::sensitivities() {
+  const std::size_t count = outputs();
+  for (std::size_t k = 0; k < samples_ * count; ++k) {
+    T* delta = values_.back().delta(k);
+    std::fill_n(delta, count, T{0});
+    delta[k % count] = 1;  // of an output with respect to itself
+  }
+  return backward(count);
+}
+
+template <class T>
+const BatchSensitivity<T>& NetworkBatch<T>::combined(std::span<const T> factors) {
+  std::ranges::copy(factors, values_.back().deltas.begin());
+  return backward(1);
 }
 
 }  // namespace
@@ -45,7 +132,7 @@ struct Network<T>::Plan {
   unsigned threads = 1;
 };
 
-// What passes between the layers, and through each of them.
+// The values between the layers, and a pass through each of them.
 template <class T>
 struct Network<T>::Passes final : TraceState {
   std::vector<std::unique_ptr<Pass<T>>> through;
@@ -169,12 +256,12 @@ std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
 
 void check_network(std::string_view text) {
   constexpr std::string_view prefix = "network:";
-  // In double, image layers are planned and no more; in float, oneDNN would compile each of them.
+  // In double: in float, oneDNN would compile every image layer.
   const auto parsed = parse_network<double>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
   const std::size_t outputs = parsed.layers.back()->output().count();
   if (outputs == 1) return;
   throw InvalidArgument(fmt::format(
-      "the network has {} outputs, but must end in one; of several classes a table's linear and mlp: models learn",
+      "the network has {} outputs, but must end in one; for several classes, tables have linear and mlp: models",
       outputs));
 }
 

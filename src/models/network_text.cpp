@@ -2,9 +2,9 @@
 
 #include "base/text.hpp"
 #include "ignd/error.hpp"
+#include "models/dense_layers.hpp"
 #include "models/image_layers.hpp"
 #include "models/sequence_layers.hpp"
-#include "models/value_layers.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@
 namespace ignd {
 namespace {
 
-// One that names its layer already.
+// A fault whose message already names the layer.
 struct LayerFault : InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
@@ -46,20 +46,20 @@ class Item {
 
   const std::string& name() const { return name_; }
 
-  // The next count, at least 1; without `otherwise` it has to be there.
-  std::size_t count(const char* what, std::optional<std::size_t> otherwise = {}, std::size_t least = 1) {
+  // The next count, which is required unless it has a default.
+  std::size_t count(const char* what, std::optional<std::size_t> default_value = {}, std::size_t least = 1) {
     if (next_ == counts_.size()) {
-      if (!otherwise) refuse(fmt::format("it lacks its {}", what));
-      return *otherwise;
+      if (!default_value) refuse(fmt::format("it lacks its {}", what));
+      return *default_value;
     }
     const std::size_t value = counts_[next_++];
     if (value < least) refuse(fmt::format("its {} is {}, but must be at least {}", what, value, least));
     return value;
   }
 
-  double number(std::string_view key, double otherwise, double low, double high) {
+  double number(std::string_view key, double default_value, double low, double high) {
     const auto text = take(key);
-    if (!text) return otherwise;
+    if (!text) return default_value;
     const double value = guarded([&] { return parse_number(*text, key); });
     if (!(value >= low && value <= high)) {
       refuse(fmt::format("its {} is {}, but must be between {} and {}", key, *text, low, high));
@@ -67,7 +67,7 @@ class Item {
     return value;
   }
 
-  // Which of the words is given; the first if none is.
+  // Which of the words is given; the first is the default.
   std::size_t choice(std::string_view key, std::span<const std::string> words) {
     const auto text = take(key);
     if (!text) return 0;
@@ -88,7 +88,7 @@ class Item {
     throw LayerFault(fmt::format("{} of the network, {}: {}", who, in_quotes(text_), fault));
   }
 
-  // Runs `make` and blames this item for what it complains about.
+  // Runs `make` and names this item in the message of what it throws.
   template <class Make>
   auto guarded(Make make) const -> decltype(make()) {
     try {
@@ -226,7 +226,7 @@ std::unique_ptr<Layer<T>> parse_layer(Item& item, const Shape& shape, bool zeros
   item.refuse(fmt::format("there is no such layer{}", suggestion(name, layer_names())));
 }
 
-// Refuses what could not be held or would overflow, before anything is allocated for it.
+// Refuses sizes that would overflow or not fit, before anything is allocated.
 void check_size(const Item& item, const Shape& shape, std::size_t weights) {
   if (shape.count() > most_parameters) item.refuse(fmt::format("it gives {}: that is too large", shape.text()));
   if (weights > most_parameters)
@@ -253,7 +253,7 @@ NetworkLayers<T> parse_network(std::string_view text) {
     std::unique_ptr<Layer<T>> layer;
     const std::size_t first = i;
     if (shape.kind == Shape::Kind::image && items[i].name() != "flatten") {
-      // Image layers in a row are one, so that they can keep layouts of their own between them.
+      // Consecutive image layers become one, so that oneDNN can keep its own layouts between them.
       std::vector<ImageLayer> group;
       for (; i < items.size(); ++i) {
         const auto image_layer = parse_image_layer(items[i]);
@@ -275,7 +275,7 @@ NetworkLayers<T> parse_network(std::string_view text) {
     check_size(items[i - 1], shape, layer->weights());
     network.layers.push_back(std::move(layer));
   }
-  // Several numbers that no dense layer gives are more likely a forgotten one than outputs.
+  // Several numbers that do not come from a dense layer are more likely a forgotten layer than outputs.
   const bool ends = shape == Shape::values(1) || items.back().name() == "dense";
   if (!ends || network.layers.empty()) {
     throw InvalidArgument(fmt::format(

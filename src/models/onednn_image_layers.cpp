@@ -1,7 +1,6 @@
 #include "ignd/error.hpp"
-#include "models/image_group.hpp"
+#include "models/image_layers.hpp"
 #include "models/onednn_program.hpp"
-#include "models/openmp_threads.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -42,12 +41,12 @@ Dims bias_dims(const ImageStage& stage) { return {static_cast<int>(stage.out.siz
 
 Dims both_ways(std::size_t size) { return {static_cast<int>(size), static_cast<int>(size)}; }
 
-// A stride that leaves the image with its first step may as well be that large.
+// A stride beyond the image is cut to its size, with the same result.
 Dims stride_dims(std::size_t stride, const Shape& in, std::size_t padding) {
   return both_ways(std::min(stride, std::max(in.size[1], in.size[2]) + 2 * padding));
 }
 
-// Calls oneDNN, whose errors leave as ours.
+// Calls oneDNN and turns its errors into ours.
 template <class Call>
 void with_onednn(const Call& call) {
   try {
@@ -57,7 +56,7 @@ void with_onednn(const Call& call) {
   }
 }
 
-// The primitives of a convolution, or none where the algorithm cannot do it.
+// The primitives of a convolution, or none if the algorithm does not support it.
 struct ConvolutionPrimitives {
   dnnl::convolution_forward::primitive_desc forward;
   dnnl::convolution_backward_weights::primitive_desc weights;
@@ -97,8 +96,8 @@ ConvolutionPrimitives find_primitives(const ImageStage& stage, bool rectified, d
   return found;
 }
 
-// Winograd's algorithm takes a quarter of the multiplications, and rounds about as well. On small images or few
-// channels its detours cost more than they save.
+// Winograd's algorithm needs a quarter of the multiplications and rounds about as well. On small images or few channels
+// its overhead costs more than it saves.
 bool suits_winograd(const ImageStage& stage) {
   const auto& layer = std::get<Convolution>(stage.layer);
   return layer.kernel == 3 && layer.stride == 1 && stage.in.size[0] >= 16 && stage.out.size[1] >= 24 &&
@@ -114,8 +113,8 @@ ConvolutionPrimitives find_primitives(const ImageStage& stage, bool rectified, c
   return found;
 }
 
-// Turns layers into a program, one after the other. Each leaves behind what adds its way back: given the derivatives
-// with respect to its output, it says where those to its input are.
+// Compiles layers into a program, one after the other. Each layer leaves a function that adds its backward pass: from
+// the buffer of its output's derivatives to that of its input's.
 class Compiler {
  public:
   Compiler(const std::vector<ImageStage>& stages, OnednnProgram& program) : stages_(stages), program_(program) {}
@@ -260,7 +259,7 @@ class Compiler {
     return in_delta;
   }
 
-  // Whose way back needs what they gave, not what they took.
+  // Their backward passes need the output, not the input.
   static constexpr auto relu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
   static constexpr auto tanh = dnnl::algorithm::eltwise_tanh_use_dst_for_bwd;
 
@@ -269,7 +268,7 @@ class Compiler {
   std::vector<std::function<Buffer(Buffer)>> ways_back_;
 };
 
-// By their bits: a loop that a compiler makes vectors of.
+// By their bits: a loop that compilers vectorise.
 bool all_finite(std::span<const float> numbers) {
   constexpr std::uint32_t exponent = 0x7f80'0000;
   std::uint32_t found = 0;
@@ -307,7 +306,7 @@ class OnednnImageLayers final : public ImageGroup<float> {
       run.lend(Home::out, pass.out);
       run.forward();
     });
-    // The rectifiers and poolings of oneDNN make numbers of what is none.
+    // The relu and max-pool of oneDNN turn NaN into a number.
     if (!all_finite({pass.in, stages().front().in.count()}) || !all_finite(w)) {
       std::fill_n(pass.out, output().count(), std::numeric_limits<float>::quiet_NaN());
     }

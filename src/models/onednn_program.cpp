@@ -4,7 +4,7 @@
 
 namespace ignd {
 
-// The room that a primitive works in is the run's, so that any number of threads share the primitives.
+// Each run has its own scratchpad, so that any number of threads can share the primitives.
 dnnl::primitive_attr OnednnProgram::attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -60,12 +60,12 @@ OnednnRun::Call OnednnRun::bind(const OnednnProgram::Operation& operation) const
 void OnednnRun::lend(Home home, const float* numbers) {
   for (std::size_t k = 0; k < memories_.size(); ++k) {
     const auto& place = program_->places_[k];
-    // oneDNN knows no memory that is only read.
+    // oneDNN has no read-only memory.
     if (place.home == home) memories_[k].set_data_handle(const_cast<float*>(numbers) + place.offset, stream_);
   }
 }
 
-// Through the interface in C: that in C++ makes an array of its own for every call.
+// Through the C interface: the C++ one allocates an array for every call.
 void OnednnRun::execute(const std::vector<Call>& calls, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     const auto& [primitive, arguments] = calls[k];

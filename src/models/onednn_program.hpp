@@ -8,13 +8,35 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+// Declared here because clang has no <omp.h> without a separate package.
+extern "C" {
+int omp_get_max_threads(void);    // NOLINT(modernize-redundant-void-arg): C
+void omp_set_num_threads(int n);  // of the calling thread alone
+}
+
 namespace ignd {
 
-// Where the numbers of a buffer are: in the run itself, or with somebody who lends them.
+// Sets the number of OpenMP threads of the calling thread for as long as it lives.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(unsigned count) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(static_cast<int>(count));
+  }
+  ~OpenMpThreads() { omp_set_num_threads(before_); }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+  OpenMpThreads(OpenMpThreads&&) = delete;
+  OpenMpThreads& operator=(OpenMpThreads&&) = delete;
+
+ private:
+  int before_;
+};
+
+// Who owns the numbers of a buffer: the run itself, or the caller, who lends them.
 enum class Home { run, in, out, out_delta, in_delta, weights, sensitivity };
 
-// Primitives of oneDNN in the order in which they are executed, and the buffers they work on. Made once; the numbers
-// are those of any number of runs.
+// oneDNN primitives in execution order, and the buffers they work on. Made once and shared by any number of runs, which
+// hold the numbers.
 class OnednnProgram {
  public:
   using Desc = dnnl::memory::desc;
@@ -41,7 +63,7 @@ class OnednnProgram {
   // The numbers of `buffer` in another layout: itself where it has that one already.
   Buffer in_layout(Operations& operations, Buffer buffer, const Desc& wanted);
 
-  // Has the numbers of `buffer`, which must be the run's so far, end up at `home` in that layout.
+  // Delivers `buffer`, owned by the run so far, to `home` in that layout.
   void deliver(Operations& operations, Buffer buffer, const Desc& wanted, Home home, std::size_t offset = 0);
 
   Operations forward;
@@ -61,7 +83,7 @@ class OnednnProgram {
   std::size_t scratchpad_size_ = 0;
 };
 
-// A program with numbers, for one thread at a time. The program must stay where it is.
+// A program with its buffers, for one thread at a time. The program must not move.
 class OnednnRun {
  public:
   explicit OnednnRun(const OnednnProgram& program);

@@ -7,14 +7,14 @@
 
 namespace ignd {
 
-// Every token has a row of `width` weights of its own, which it becomes. They start normal, with this deviation.
+// Maps every token to its own row of `width` weights, which start normal with this standard deviation.
 struct Embedding {
   std::size_t width = 0;
   double deviation = 0.1;
 };
 
-// A layer of long short-term memory, which starts from zero: i, f, o = sigmoid and g = tanh of sums over the step's
-// inputs, the state h before and a bias; c = f c + i g, h = o tanh(c). It gives h at every step. Its weights are one
+// A long short-term memory layer whose state starts at zero: i, f, o = sigmoid and g = tanh of sums over the step's
+// inputs, the state h before and a bias; c = f c + i g, h = o tanh(c). It outputs h at every step. Its weights are one
 // matrix with a row for every input, then for every unit, then for the biases, and in each row those of the i, f, g and
 // o of all units.
 struct Lstm {

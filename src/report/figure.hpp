@@ -11,7 +11,7 @@
 
 namespace ignd {
 
-// Told apart without colours too.
+// Distinguishable without colours too.
 struct LineStyle {
   std::string_view colour;
   std::string_view dashes;  // lengths of dashes and gaps, as gnuplot and SVG both take them; empty: solid
@@ -31,7 +31,7 @@ struct FigureLine {
   std::vector<FigurePoint> points;
 };
 
-// A panel with everything decided that drawing it needs.
+// A panel, ready to draw.
 struct FigurePanel {
   std::string title;
   std::vector<FigureLine> lines;  // none: nothing can be drawn
@@ -51,13 +51,13 @@ struct Figure {
   std::vector<FigurePanel> panels;
 };
 
-// How the metric goes while a method learns, at the rate that was given or chosen.
+// The learning curve of every method, at its given or chosen rate.
 Figure curve_figure(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 
-// The same over the seconds that learning took, of methods whose runs have timed it.
+// The same over training time, for methods whose runs were timed.
 Figure seconds_figure(const ExperimentResults& experiment);
 
-// What each rate of the search led to: how much a method depends on its tuning.
+// The score at each learning rate of the search: how sensitive a method is to tuning.
 Figure rate_figure(const ExperimentResults& experiment);
 
 }  // namespace ignd

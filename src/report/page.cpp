@@ -2,11 +2,9 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "report/escape.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
-#include "report/titles.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "lab/experiment_results.hpp"
 #include "report/figure.hpp"
-#include "report/paper_table.hpp"
+#include "report/result_table.hpp"
 
 #include <string>
 #include <vector>
@@ -15,15 +15,15 @@ struct DrawnFigure {
   std::string fault;                  // why drawings or files are missing; empty where none are
 };
 
-// An experiment and what has been made of it so far.
+// An experiment with its figures and files.
 struct ReportSection {
   const ExperimentResults* results = nullptr;
-  std::string anchor;  // of its own, and free of anything that needs escaping
+  std::string anchor;  // unique, and needs no escaping
   std::vector<DrawnFigure> figures;
   std::vector<std::string> files;  // names of those beside the page
 };
 
-// The page: one file that needs nothing else, not even a script.
+// The page: one self-contained file without scripts.
 std::string report_page(const std::vector<ReportSection>& sections, const PaperTable& paper = {});
 
 }  // namespace ignd

@@ -1,7 +1,7 @@
 #include "report/recommendation.hpp"
 
 #include "base/text.hpp"
-#include "report/number_text.hpp"
+#include "report/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ std::optional<double> chosen_mean(const MethodResults& method) {
   return chosen == method.search.end() ? std::nullopt : chosen->mean;
 }
 
-// By what rates are chosen by: the best of several scores that are reported would look better than it is.
+// Ranked by the score that chose the rates: the best of several reported scores would look better than it is.
 std::vector<const MethodResults*> best_first(const PanelResults& panel, const ScoreInfo& metric) {
   std::vector<std::pair<double, const MethodResults*>> found;
   for (const MethodResults& method : panel.methods) {
@@ -57,7 +57,7 @@ bool is_ahead(const PairedDifference& difference, const ScoreInfo& metric) {
   return metric.higher_is_better ? mean > 0 : mean < 0;
 }
 
-// What is to be said where a method that takes no search is not clearly worse.
+// The clause for a baseline without a search that is not clearly worse.
 std::string baseline_clause(const MethodResults& best, const MethodResults& baseline, const ScoreInfo& metric) {
   const PairedDifference difference = compare(best, baseline, metric);
   if (!difference.differences.mean) return "";

@@ -11,11 +11,11 @@ struct Recommendation {
   std::string sentence;                 // which method, at which rate, and how sure that is
 };
 
-// Of the methods whose rate was searched for, the best by what rates were chosen by; the scores say how sure that is.
-// Those with a given rate are what it takes to be of use at all.
+// The best of the methods whose rate was searched for, ranked by the score that chose the rates; the reported scores
+// say how certain that is. Methods with a given rate serve as baselines.
 Recommendation recommend(const PanelResults& panel, const ScoreInfo& metric);
 
-// Whether a mean difference is no chance, at the level of 5 %: Student's t-test on the pairs.
+// Whether a mean difference is significant at the 5 % level: Student's t-test on the pairs.
 bool told_apart(const PairedDifference& difference);
 
 }  // namespace ignd

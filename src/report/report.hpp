@@ -22,4 +22,7 @@ struct WrittenReport {
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const std::filesystem::path& folder,
                            const std::string& gnuplot = "gnuplot", const std::vector<ExperimentResults>& paper = {});
 
+// The numbers of the report for programs; null where there is none.
+std::string summary_json(const std::vector<ExperimentResults>& experiments);
+
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lab/experiment_results.hpp"
 #include "report/statistics.hpp"
 
 #include <string>
@@ -9,10 +10,10 @@ namespace ignd {
 
 struct ResultRow {
   std::vector<std::string> cells;
-  bool best = false;  // nobody's displayed mean is better
+  bool best = false;  // no displayed mean is better
 };
 
-// The methods of a panel, as plain texts for whoever writes them out.
+// The methods of a panel as plain text, for any output format.
 struct ResultTable {
   std::string title;
   std::vector<ResultRow> rows;
@@ -34,5 +35,15 @@ std::string markdown_tables(const ExperimentResults& experiment);
 std::string latex_table(const ExperimentResults& experiment);
 std::string curves_csv(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
+
+// The paper's numbers beside what has been measured so far.
+struct PaperTable {
+  std::vector<std::string> header;
+  ResultTable table;                 // two rows for each panel: the paper's and ours
+  std::vector<std::string> missing;  // what is not measured yet, and the command for it
+};
+
+// Of all experiments with a place in the paper, measured or not.
+PaperTable paper_table(const std::vector<ExperimentResults>& experiments);
 
 }  // namespace ignd

@@ -55,7 +55,7 @@ Spread spread_of(std::span<const double> values) {
   for (const double value : values) sum += value;
   spread.mean = if_finite(sum / n);
   if (!spread.mean) return spread;
-  // Rounding must not give equal values a mean beside them, and so a spread.
+  // Rounding must not give equal values another mean, and so a spread.
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   spread.mean = std::clamp(*spread.mean, *low, *high);
   if (values.size() < 2) return spread;

@@ -9,7 +9,7 @@
 
 namespace ignd {
 
-// What is left empty cannot be said: a mean of nothing, a deviation of one value, a number that is not finite.
+// Empty where undefined: the mean of nothing, the deviation of one value, anything that is not finite.
 struct Spread {
   std::uint64_t n = 0;
   std::optional<double> mean;
@@ -25,7 +25,7 @@ Spread spread_of_logarithms(std::span<const double> values);
 struct ScoreSummary {
   std::uint64_t done = 0;
   std::uint64_t failed = 0;    // diverged or collapsed
-  std::uint64_t unscored = 0;  // without a score: failed, and nothing says what failing is worth
+  std::uint64_t unscored = 0;  // without a score: failed, and failing has no score
   Spread all;                  // of all runs; its mean is empty where one has no score
   Spread scored;               // of those that have one
   Spread logarithms;           // as `all`, of logarithms
@@ -33,7 +33,7 @@ struct ScoreSummary {
 
 ScoreSummary summarize(const MethodResults& method);
 
-// Whether a method learns at a rate: what takes none, as a baseline, is given 0.
+// Whether a method has a learning rate; a baseline without one is given 0.
 bool takes_rate(const MethodResults& method);
 
 // Two methods on the seeds they share. A run without a score loses against one that has a score.
@@ -64,7 +64,7 @@ struct CurvePoint {
   double x = 0;
   Spread values;
   Spread logarithms;
-  std::uint64_t ended = 0;  // of the runs, those that had ended before and keep their last value
+  std::uint64_t ended = 0;  // runs that have ended and keep their last value
 };
 
 // The mean over all runs at every x: a run keeps its last value until its next one, and beyond its end, so that no mean

@@ -122,13 +122,13 @@ std::span<const LakeTransition> FrozenLake::transitions(std::uint32_t state, std
   return std::span(transitions_).subspan(first_[pair], first_[pair + 1] - first_[pair]);
 }
 
-std::uint32_t LakeWalk::reset() {
+std::uint32_t FrozenLakeEnvironment::reset() {
   steps_ = 0;
   over_ = false;
   return state_ = lake_.start();
 }
 
-Outcome LakeWalk::step(std::uint32_t action) {
+Outcome FrozenLakeEnvironment::step(std::uint32_t action) {
   if (over_) throw InvalidArgument("no episode is under way; reset() begins one");
   const auto possible = lake_.transitions(state_, action);
   const LakeTransition& chosen = possible.size() == 1 ? possible[0] : possible[stream_.below(possible.size())];

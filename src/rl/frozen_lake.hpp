@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/random.hpp"
+#include "rl/environment.hpp"
 
 #include <cstdint>
 #include <span>
@@ -36,8 +37,8 @@ class FrozenLake {
   std::uint32_t start() const { return start_; }
   char letter(std::uint32_t state) const { return cells_.at(state); }
 
-  // 100 on the 4x4 map and 200 on the 8x8 map, as in Gymnasium. On a map of one's own as many for its size, which is
-  // 12.5 for every row and column, and at least four times the shortest way to a goal.
+  // 100 on the 4x4 map and 200 on the 8x8 map, as in Gymnasium. On other maps 12.5 for every row and column, and at
+  // least four times the shortest path to a goal.
   std::uint64_t step_limit() const { return step_limit_; }
 
   // All equally likely. A state that ended the episode leads to itself, without reward. Throws InvalidArgument where
@@ -60,25 +61,15 @@ class FrozenLake {
   std::vector<std::size_t> first_;  // of a state and action, and the end of all
 };
 
-// What a step led to. `terminated`: by the lake itself; `truncated`: by the step limit. Both at once are possible.
-struct Outcome {
-  std::uint32_t state = 0;
-  double reward = 0;
-  bool terminated = false, truncated = false;
-
-  bool over() const { return terminated || truncated; }
-};
-
 // Episodes on a lake, which must outlive them.
-class LakeWalk {
+class FrozenLakeEnvironment final : public DiscreteEnvironment {
  public:
-  LakeWalk(const FrozenLake& lake, RandomStream stream) : lake_(lake), stream_(stream) {}
+  FrozenLakeEnvironment(const FrozenLake& lake, RandomStream stream) : lake_(lake), stream_(stream) {}
 
-  // Begins an episode and returns the start.
-  std::uint32_t reset();
-
-  // Throws InvalidArgument for an unknown action and where no episode is under way.
-  Outcome step(std::uint32_t action);
+  std::uint32_t states() const override { return lake_.states(); }
+  std::uint32_t actions() const override { return FrozenLake::action_count; }
+  std::uint32_t reset() override;
+  Outcome step(std::uint32_t action) override;
 
  private:
   const FrozenLake& lake_;

@@ -33,4 +33,8 @@ struct LinearSystem {
 // Exact, by the exponential of the system and its held input together. Throws InvalidArgument with every fault.
 LinearSystem hold_actions(const ContinuousSystem& system, double period);
 
+// The K of the policy a = K s with the largest discounted sum of rewards. Throws InvalidArgument for a discount outside
+// [0, 1] and where no linear policy keeps that sum finite.
+Eigen::MatrixXd optimal_policy(const LinearSystem& system, double discount);
+
 }  // namespace ignd

@@ -15,31 +15,29 @@
 namespace ignd {
 namespace {
 
-constexpr std::uint32_t action_count = FrozenLake::action_count;
-
-std::size_t feature_of(std::uint32_t state, std::uint32_t action) { return std::size_t{state} * action_count + action; }
-
-std::size_t feature_count(const FrozenLake& lake) { return std::size_t{lake.states()} * action_count; }
-
 std::vector<double> checked_scales(std::vector<double> scales, std::size_t expected) {
+  if (expected == 0) throw InvalidArgument("an environment needs at least one state and one action");
   if (scales.size() != expected) {
-    throw InvalidArgument(
-        fmt::format("there are {} scales, but the lake has {} states and actions", scales.size(), expected));
+    throw InvalidArgument(fmt::format("there are {} scales, but the environment has {} pairs of state and action",
+                                      scales.size(), expected));
   }
   return scales;
 }
 
-// One feature is active at a time, so that a sparse model has one weight to look at in a step. It brings weights that
-// drift up to date only when it reads them; values are read at any time, and then every weight has to move at once.
+// One feature is active at a time, so that a sparse model touches one weight per step. But it brings drifting weights
+// up to date only when it reads them, while values are read at any time: transforms that drift need a dense model.
 std::unique_ptr<Model<double>> linear_model(std::size_t features, const Optimizer& optimizer) {
   if (make_transform<double>(optimizer.transform)->drifts()) return std::make_unique<Linear<double>>(features, false);
-  return std::make_unique<HashedLinear<double>>(static_cast<unsigned>(std::bit_width(features - 1)), false);
+  const int bits = std::max(1, static_cast<int>(std::bit_width(features - 1)));
+  return std::make_unique<HashedLinear<double>>(static_cast<unsigned>(bits), false);
 }
 
 }  // namespace
 
-ActionValues::ActionValues(std::vector<double> scales, double initial, const Optimizer& optimizer, double rate)
-    : scales_(std::move(scales)),
+ActionValues::ActionValues(std::uint32_t actions, std::vector<double> scales, double initial,
+                           const Optimizer& optimizer, double rate)
+    : actions_(actions),
+      scales_(std::move(scales)),
       features_(scales_.size()),
       model_(linear_model(scales_.size(), optimizer)),
       sparse_(!model_->row_tables().empty()),
@@ -59,18 +57,23 @@ double ActionValues::value(std::uint32_t state, std::uint32_t action) const {
 
 double ActionValues::best_value(std::uint32_t state) const {
   double best = value(state, 0);
-  for (std::uint32_t action = 1; action < action_count; ++action) best = std::max(best, value(state, action));
+  for (std::uint32_t action = 1; action < actions_; ++action) best = std::max(best, value(state, action));
   return best;
 }
 
-BestActions ActionValues::best_actions(std::uint32_t state, double tolerance) const {
-  const double best = best_value(state);
-  const double enough = best - tolerance * std::abs(best);
-  BestActions found;
-  for (std::uint32_t action = 0; action < action_count; ++action) {
-    if (value(state, action) >= enough) found.actions[found.count++] = action;
+std::vector<std::uint32_t> ActionValues::best_actions(std::uint32_t state, double tolerance) const {
+  std::vector<std::uint32_t> best;
+  best_actions(state, tolerance, best);
+  return best;
+}
+
+void ActionValues::best_actions(std::uint32_t state, double tolerance, std::vector<std::uint32_t>& best) const {
+  const double largest = best_value(state);
+  const double enough = largest - tolerance * std::abs(largest);
+  best.clear();
+  for (std::uint32_t action = 0; action < actions_; ++action) {
+    if (value(state, action) >= enough) best.push_back(action);
   }
-  return found;
 }
 
 bool ActionValues::learn(std::uint32_t state, std::uint32_t action, double target) {
@@ -83,15 +86,15 @@ bool ActionValues::learn(std::uint32_t state, std::uint32_t action, double targe
   return info.status == StepStatus::learned && std::isfinite(value(state, action));
 }
 
-std::vector<double> equal_scales(const FrozenLake& lake) {
-  std::vector<double> scales(feature_count(lake), 1.0);
+std::vector<double> equal_scales(std::size_t pairs) {
+  std::vector<double> scales(pairs, 1.0);
   return scales;
 }
 
-std::vector<double> random_scales(const FrozenLake& lake, std::uint64_t draw) {
+std::vector<double> random_scales(std::size_t pairs, std::uint64_t draw) {
   constexpr std::uint64_t largest = 10'000;
   RandomStream stream(draw, "scales");
-  std::vector<double> scales(feature_count(lake));
+  std::vector<double> scales(pairs);
   for (double& scale : scales) {
     const std::uint64_t drawn = stream.below(2 * largest);
     const double size = static_cast<double>(drawn % largest + 1);
@@ -100,12 +103,12 @@ std::vector<double> random_scales(const FrozenLake& lake, std::uint64_t draw) {
   return scales;
 }
 
-QLearning::QLearning(const FrozenLake& lake, std::vector<double> scales, const QLearningOptions& options,
+QLearning::QLearning(DiscreteEnvironment& environment, std::vector<double> scales, const QLearningOptions& options,
                      std::uint64_t seed)
     : options_(options),
-      values_(checked_scales(std::move(scales), feature_count(lake)), options.initial_value, options.optimizer,
-              options.rate),
-      walk_(lake, RandomStream(seed, "environment")),
+      values_(environment.actions(), checked_scales(std::move(scales), environment.pairs()), options.initial_value,
+              options.optimizer, options.rate),
+      environment_(environment),
       agent_(seed, "agent") {}
 
 double QLearning::epsilon() const {
@@ -116,11 +119,11 @@ double QLearning::epsilon() const {
 
 std::uint32_t QLearning::choose(std::uint32_t state, double epsilon) {
   if (agent_.uniform() >= epsilon) {
-    const BestActions best = values_.best_actions(state, options_.tie_tolerance);
-    if (best.count == 1) return best.actions[0];
-    if (best.count > 1) return best.actions[agent_.below(best.count)];
+    values_.best_actions(state, options_.tie_tolerance, best_);
+    if (best_.size() == 1) return best_[0];
+    if (best_.size() > 1) return best_[agent_.below(best_.size())];
   }
-  return static_cast<std::uint32_t>(agent_.below(action_count));
+  return static_cast<std::uint32_t>(agent_.below(environment_.actions()));
 }
 
 void QLearning::learn(std::uint32_t state, std::uint32_t action, const Outcome& outcome) {
@@ -132,12 +135,12 @@ double QLearning::run_episode() {
   const double epsilon = this->epsilon();
   ++episodes_;
   if (diverged_) return 0;
-  [[maybe_unused]] const kernels::FlushToZero flush;  // as every step does: once for all of them
+  [[maybe_unused]] const kernels::FlushToZero flush;  // once for all steps
   double sum = 0;
-  std::uint32_t state = walk_.reset();
+  std::uint32_t state = environment_.reset();
   for (Outcome outcome; !outcome.over();) {
     const std::uint32_t action = choose(state, epsilon);
-    outcome = walk_.step(action);
+    outcome = environment_.step(action);
     learn(state, action, outcome);
     if (diverged_) return 0;
     sum += outcome.reward;

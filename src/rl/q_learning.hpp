@@ -1,74 +1,75 @@
 #pragma once
 
 #include "ignd/linear.hpp"
+#include "ignd/random.hpp"
 #include "ignd/trainer.hpp"
-#include "rl/frozen_lake.hpp"
+#include "rl/environment.hpp"
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace ignd {
 
-// The actions that are best in a state: several where their values are tied.
-struct BestActions {
-  std::array<std::uint32_t, FrozenLake::action_count> actions{};
-  std::size_t count = 0;
-
-  bool operator==(const BestActions&) const = default;
-};
-
 // Action values that are linear in one-hot features of state and action, each feature with a scale of its own:
 // q(s, a) = scale * w. Learned by the trainer with the squared loss (f - y)^2 / 2, so that the gradient rule at rate 1
 // and scale 1 moves a value exactly to its target.
 class ActionValues {
  public:
-  // One nonzero scale for each state and action; all values are `initial` at first.
-  ActionValues(std::vector<double> scales, double initial, const Optimizer& optimizer, double rate);
+  // One nonzero scale for each state and action, the actions of a state side by side; all values start at `initial`.
+  ActionValues(std::uint32_t actions, std::vector<double> scales, double initial, const Optimizer& optimizer,
+               double rate);
 
   double value(std::uint32_t state, std::uint32_t action) const;
   double best_value(std::uint32_t state) const;
 
-  // Values within `tolerance` of the best, relative to it, are ties. None is best where one is not a number.
-  BestActions best_actions(std::uint32_t state, double tolerance) const;
+  // The best actions of a state: several where values are within `tolerance` of the best, relative to it; none where a
+  // value is not a number. The second form reuses the caller's memory.
+  std::vector<std::uint32_t> best_actions(std::uint32_t state, double tolerance) const;
+  void best_actions(std::uint32_t state, double tolerance, std::vector<std::uint32_t>& best) const;
 
-  // One step of the trainer towards the target. False once something is not finite: the values are of no use then.
+  // One step of the trainer towards the target. False once anything is not finite: the values are then useless.
   bool learn(std::uint32_t state, std::uint32_t action, double target);
 
  private:
+  std::size_t feature_of(std::uint32_t state, std::uint32_t action) const {
+    return std::size_t{state} * actions_ + action;
+  }
+
+  std::uint32_t actions_;
   std::vector<double> scales_;
   std::vector<double> features_;  // of the step under way; all zero between steps
   std::unique_ptr<Model<double>> model_;
-  bool sparse_;  // whether the model is told the active feature, and not all of them
+  bool sparse_;  // the model takes the active feature alone, not all of them
   Trainer<double> trainer_;
 };
 
-// A feature's scale for each state and action of a lake.
-std::vector<double> equal_scales(const FrozenLake& lake);
-// Nonzero integers in [-10^4, 10^4], all equally likely, and the same ones whenever `draw` is the same.
-std::vector<double> random_scales(const FrozenLake& lake, std::uint64_t draw);
+// A scale for each pair of state and action: all 1, ...
+std::vector<double> equal_scales(std::size_t pairs);
+// ... or nonzero integers in [-10^4, 10^4], all equally likely, and the same ones whenever `draw` is the same.
+std::vector<double> random_scales(std::size_t pairs, std::uint64_t draw);
 
 struct QLearningOptions {
   Optimizer optimizer = {};  // the gradient rule is Q-learning, the Gauss-Newton rule IGNDQ
   double rate = 1;
   double gamma = 0.99;
-  double epsilon_from = 1, epsilon_to = 0.05;  // the share of random actions, falling in a straight line ...
+  double epsilon_from = 1, epsilon_to = 0.05;  // the share of random actions, falling linearly ...
   std::uint64_t epsilon_episodes = 300;        // ... over so many episodes
   double initial_value = 0;
   double tie_tolerance = 1e-3;
 };
 
-// Q-learning on a lake, which must outlive it. The agent and the lake have random streams of their own.
+// Q-learning in an environment, which must outlive it. The agent draws from its own random stream.
 class QLearning {
  public:
-  QLearning(const FrozenLake& lake, std::vector<double> scales, const QLearningOptions& options, std::uint64_t seed);
+  QLearning(DiscreteEnvironment& environment, std::vector<double> scales, const QLearningOptions& options,
+            std::uint64_t seed);
 
-  // The sum of the rewards. The episode in which the values leave the finite numbers, and all after it, give 0.
+  // Returns the sum of the rewards; 0 for the episode in which the values diverge and for all later ones.
   double run_episode();
 
-  // Moves q(state, action) towards reward + gamma * best value of what came after: nothing does after a terminated
-  // step, but something would have after one that was only cut short.
+  // Moves q(state, action) towards reward + gamma * the best value of the next state. After a terminated step there is
+  // none; after a truncated one there is.
   void learn(std::uint32_t state, std::uint32_t action, const Outcome& outcome);
 
   bool diverged() const { return diverged_; }
@@ -81,8 +82,9 @@ class QLearning {
 
   QLearningOptions options_;
   ActionValues values_;
-  LakeWalk walk_;
+  DiscreteEnvironment& environment_;
   RandomStream agent_;
+  std::vector<std::uint32_t> best_;  // scratch
   std::uint64_t episodes_ = 0;
   bool diverged_ = false;
 };

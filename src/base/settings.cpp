@@ -1,0 +1,98 @@
+#include "base/settings.hpp"
+
+#include "base/text.hpp"
+#include "ignd/error.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+// "[[1,0],[0,1]]" to rows; the text was made by the reader of experiment files and is well-formed.
+std::vector<std::vector<double>> parse_rows(std::string_view text, const std::string& name) {
+  std::vector<std::vector<double>> rows;
+  std::size_t at = 1;
+  while ((at = text.find('[', at)) != std::string_view::npos) {
+    const std::size_t end = text.find(']', at);
+    if (end == std::string_view::npos) throw InvalidArgument(fmt::format("the matrix '{}' ends too early", name));
+    rows.emplace_back();
+    for (std::size_t start = at + 1; start < end;) {
+      const std::size_t comma = std::min(text.find(',', start), end);
+      rows.back().push_back(parse_number(text.substr(start, comma - start), name));
+      start = comma + 1;
+    }
+    at = end;
+  }
+  return rows;
+}
+
+void check_range(const SettingKey& key, double value) {
+  if (value >= key.low && value <= key.high) return;
+  throw InvalidArgument(fmt::format("is {}, but must be between {} and {}", format_number(value),
+                                    format_number(key.low), format_number(key.high)));
+}
+
+}  // namespace
+
+const char* kind_name(SettingKey::Kind kind) {
+  switch (kind) {
+    case SettingKey::Kind::number:
+      return "number";
+    case SettingKey::Kind::count:
+      return "whole number";
+    case SettingKey::Kind::flag:
+      return "true or false";
+    case SettingKey::Kind::word:
+      return "text";
+    case SettingKey::Kind::matrix:
+      return "matrix";
+  }
+  return "";
+}
+
+std::string canonical_value(const SettingKey& key, const std::string& value) {
+  if (value == key.default_value) return value;
+  switch (key.kind) {
+    case SettingKey::Kind::number: {
+      const double number = parse_number(value, "value");
+      check_range(key, number);
+      return format_number(number);
+    }
+    case SettingKey::Kind::count: {
+      const std::uint64_t count = parse_count(value, "value");
+      check_range(key, static_cast<double>(count));
+      return std::to_string(count);
+    }
+    case SettingKey::Kind::flag:
+      if (value == "true" || value == "false") return value;
+      throw InvalidArgument(fmt::format("is {}, but must be true or false", in_quotes(value)));
+    case SettingKey::Kind::word:
+      if (key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end()) return value;
+      throw InvalidArgument(fmt::format("is {}, but must be one of {}{}", in_quotes(value), join(key.choices, ", "),
+                                        suggestion(value, key.choices)));
+    case SettingKey::Kind::matrix:
+      return value;
+  }
+  return value;
+}
+
+const std::string& Settings::word(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) throw InvalidArgument(fmt::format("there is no setting '{}'", name));
+  return found->second;
+}
+
+double Settings::number(const std::string& name) const { return parse_number(word(name), name); }
+
+std::uint64_t Settings::count(const std::string& name) const { return parse_count(word(name), name); }
+
+bool Settings::flag(const std::string& name) const { return word(name) == "true"; }
+
+std::vector<std::vector<double>> Settings::matrix(const std::string& name) const {
+  return parse_rows(word(name), name);
+}
+
+}  // namespace ignd

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ignd {
+
+// A setting by name. One table of these feeds the command line, experiment files and the documentation.
+struct SettingKey {
+  enum class Kind { number, count, flag, word, matrix };
+
+  std::string name;
+  Kind kind = Kind::number;
+  std::string default_value;              // as in an experiment file; a matrix may have none
+  double low = 0, high = 0;               // of a number or a count
+  std::vector<std::string> choices = {};  // of a word; empty: any text
+  std::string help = {};                  // one line
+};
+
+// "whole number", "true or false", ...
+const char* kind_name(SettingKey::Kind kind);
+
+// A value in its canonical form, so that equal values have equal texts. Throws InvalidArgument, without naming the
+// setting, for a value that is not of its kind, out of range or not one of the choices.
+std::string canonical_value(const SettingKey& key, const std::string& value);
+
+// A value for every setting, checked against its key, as text: "0.99", "true", "8x8", "[[1,0],[0,1]]".
+class Settings {
+ public:
+  Settings() = default;
+  explicit Settings(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+
+  double number(const std::string& name) const;
+  std::uint64_t count(const std::string& name) const;
+  bool flag(const std::string& name) const;
+  const std::string& word(const std::string& name) const;
+  std::vector<std::vector<double>> matrix(const std::string& name) const;  // empty where none was given
+
+  const std::map<std::string, std::string>& values() const { return values_; }
+  bool operator==(const Settings&) const = default;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace ignd

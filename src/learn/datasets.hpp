@@ -1,0 +1,33 @@
+#pragma once
+
+#include "learn/run_spec.hpp"
+#include "learn/table_dataset.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace ignd {
+
+// A table to train on. With skip_bad_rows, a target that is numbers but for a few is read as numbers: rows with
+// something else in it are bad.
+Table read_table(DataFile data, const DatasetOptions& options);
+
+// What the data of a run are: by the name of a data set, or by what the path holds. Throws FileError where a folder or
+// an archive holds neither images nor texts.
+DataKind kind_of_data(const RunSpec& spec);
+
+// What a run lacks, such as a data set that is not here, and what to do about it; "" if nothing.
+std::string missing_data(const RunSpec& spec);
+
+// All that the samples of a run depend on, as text.
+std::string dataset_key(const RunSpec& spec);
+
+// The samples of a run, split and encoded. A source is read once, and what is prepared is shared by the runs that want
+// the same, as long as there is memory for it. May be called from any thread; preparing is done by one thread at a
+// time. Throws FileError where the file is not the one that the spec's checksum names, has a value that cannot be used,
+// or has a split of this seed that cannot; InvalidArgument; and Stopped once `stop` is set.
+std::shared_ptr<const Dataset> open_dataset(const RunSpec& spec, const std::atomic<bool>* stop = nullptr);
+std::shared_ptr<const TableDataset> open_table(const RunSpec& spec, const std::atomic<bool>* stop = nullptr);
+
+}  // namespace ignd

@@ -1,0 +1,418 @@
+#include "learn/run_spec.hpp"
+
+#include "base/spec.hpp"
+#include "base/text.hpp"
+#include "data/image_cache.hpp"
+#include "data/tokenizer.hpp"
+#include "ignd/error.hpp"
+#include "ignd/network.hpp"
+#include "learn/table_model.hpp"
+#include "learn/text_dataset.hpp"
+#include "models/model_specs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+using Kind = SettingKey::Kind;
+
+constexpr const char* guessed = "auto";
+constexpr double most_share = 0.9;
+constexpr double most_epochs = 1e6;
+
+std::string name_of(InputFactors factors) {
+  static constexpr const char* names[]{"one", "hundred", "separate"};
+  return names[static_cast<std::size_t>(factors)];
+}
+
+InputFactors factors_named(const std::string& name) {
+  if (name == "hundred") return InputFactors::hundred;
+  return name == "separate" ? InputFactors::separate : InputFactors::one;
+}
+
+// Where a key means something, and its group in the help; studies have no group.
+struct Place {
+  unsigned uses = RunKey::all;
+  std::string group = {};
+};
+
+RunKey make_key(const char* name, Kind kind, const Place& place, const char* help) {
+  RunKey key;
+  key.name = name;
+  key.kind = kind;
+  key.help = help;
+  key.uses = place.uses;
+  key.group = place.group;
+  key.is_option = !place.group.empty();
+  return key;
+}
+
+// Keys of one member of the spec each, which `member` gives for a spec, constant or not.
+template <class Member>
+RunKey word_key(const char* name, const Place& place, const char* help, Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.get = [member](const RunSpec& spec) -> std::string { return member(spec); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value; };
+  return key;
+}
+
+// Spaces and the like do not count in the specs of losses and schedules.
+template <class Member>
+RunKey spec_key(const char* name, const Place& place, const char* help, Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.get = [member](const RunSpec& spec) { return tidy_spec(member(spec)); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = tidy_spec(value); };
+  return key;
+}
+
+template <class Member>
+RunKey optional_key(const char* name, const Place& place, const char* help, Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.get = [member](const RunSpec& spec) { return member(spec).value_or(""); };
+  key.set = [member](RunSpec& spec, const std::string& value) {
+    member(spec) = value.empty() ? std::nullopt : std::optional(value);
+  };
+  return key;
+}
+
+// Empty in the spec where it is to be guessed.
+template <class Member>
+RunKey guessed_key(const char* name, const Place& place, const char* help, std::vector<std::string> choices,
+                   Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.choices = std::move(choices);
+  if (!key.choices.empty()) key.choices.insert(key.choices.begin(), guessed);
+  key.get = [member](const RunSpec& spec) { return member(spec).empty() ? guessed : member(spec); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value == guessed ? "" : value; };
+  return key;
+}
+
+template <class Member>
+RunKey number_key(const char* name, const Place& place, const char* help, double high, Member member) {
+  RunKey key = make_key(name, Kind::number, place, help);
+  key.high = high;
+  key.get = [member](const RunSpec& spec) { return format_number(member(spec)); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = parse_number(value, "value"); };
+  return key;
+}
+
+template <class Member>
+RunKey count_key(const char* name, const Place& place, const char* help, double low, double high, Member member) {
+  RunKey key = make_key(name, Kind::count, place, help);
+  key.low = low;
+  key.high = high;
+  key.get = [member](const RunSpec& spec) { return std::to_string(member(spec)); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = parse_count(value, "value"); };
+  return key;
+}
+
+template <class Member>
+RunKey flag_key(const char* name, const Place& place, const char* help, Member member) {
+  RunKey key = make_key(name, Kind::flag, place, help);
+  key.get = [member](const RunSpec& spec) -> std::string { return member(spec) ? "true" : "false"; };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value == "true"; };
+  return key;
+}
+
+// A member that is one of a few values.
+template <class Get, class Set>
+RunKey choice_key(const char* name, const Place& place, const char* help, std::vector<std::string> choices, Get get,
+                  Set set) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.choices = std::move(choices);
+  key.get = get;
+  key.set = set;
+  return key;
+}
+
+void add_data_keys(std::vector<RunKey>& keys) {
+  using Use = RunKey::Use;
+  const std::string group = "Data";
+  const Place rows{Use::tables | Use::stream, group};
+  const Place columns{Use::tables | Use::texts | Use::stream, group};
+  const Place table{Use::tables, group};
+  const Place samples{Use::tables | Use::files, group};
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(word_key(
+      "data", {}, "path of the data, or the name of a data set", [](auto& spec) -> auto& { return spec.data.path; }));
+  add(word_key(
+      "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
+      [](auto& spec) -> auto& { return spec.checksum; }));
+  add(guessed_key(
+      "format", columns, "Of the file", {"csv", "tsv", "svmlight", "vw"},
+      [](auto& spec) -> auto& { return spec.data.format; }));
+  add(guessed_key(
+      "delimiter", columns, "Between fields: one character, or tab", {},
+      [](auto& spec) -> auto& { return spec.data.delimiter; }));
+  add(guessed_key(
+      "header", columns, "Whether the first row holds names", {"yes", "no"},
+      [](auto& spec) -> auto& { return spec.data.header; }));
+  add(guessed_key(
+      "decimal", rows, "The decimal mark", {"point", "comma"}, [](auto& spec) -> auto& { return spec.data.decimal; }));
+  add(word_key(
+      "target", columns, "Column to predict", [](auto& spec) -> auto& { return spec.dataset.target; }));
+  add(optional_key(
+      "weight", rows, "Column of importance weights", [](auto& spec) -> auto& { return spec.dataset.weight; }));
+  add(number_key(
+      "validation", samples, "Share of the samples that choose the iterate", most_share,
+      [](auto& spec) -> auto& { return spec.dataset.validation; }));
+  add(number_key(
+      "test", samples, "Share of the samples that only the result is measured on", most_share,
+      [](auto& spec) -> auto& { return spec.dataset.test; }));
+  add(choice_key(
+      "bad-rows", rows,
+      "Rows without a usable target or weight: stop at the first (a stream saves the model so far), or skip and count "
+      "them",
+      {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; }));
+  add(optional_key(
+      "split-by", table, "Column whose equal values stay in one part",
+      [](auto& spec) -> auto& { return spec.dataset.split_by; }));
+  add(optional_key(
+      "split-time", table, "Column of times: train on the past, test on the future",
+      [](auto& spec) -> auto& { return spec.dataset.split_time; }));
+  add(flag_key(
+      "use-ids", table, "Learn also from columns where nearly every row has its own text",
+      [](auto& spec) -> auto& { return spec.dataset.use_ids; }));
+  add(choice_key(
+      "scaling", table, "Of numbers: robust to a few far-off values, or by the mean and standard deviation of all",
+      {"robust", "standard"},
+      [](const RunSpec& spec) { return spec.dataset.scaling == NumberScaling::standard ? "standard" : "robust"; },
+      [](RunSpec& spec, const std::string& value) {
+        spec.dataset.scaling = value == "standard" ? NumberScaling::standard : NumberScaling::robust;
+      }));
+}
+
+void add_model_keys(std::vector<RunKey>& keys) {
+  using Use = RunKey::Use;
+  const std::string group = "Model";
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(guessed_key(
+      "model", {Use::all, group},
+      "linear, mlp: and widths, cnn:, lstm:, network: and layers, or a .toml file; if not given mlp:32,64,32, "
+      "for images cnn:32,64,128/128,64, for texts lstm:128x128; in studies also best-constant and best-linear, "
+      "which take no steps",
+      {}, [](auto& spec) -> auto& { return spec.model; }));
+  add(spec_key(
+      "loss", {Use::all, group},
+      "squared, logistic, softmax, poisson, huber, log-cosh or pinball; by the target if not given",
+      [](auto& spec) -> auto& { return spec.dataset.loss; }));
+  add(choice_key(
+      "class-weight", {Use::tables, group}, "balanced: all classes weigh the same", {"", "balanced"},
+      [](const RunSpec& spec) { return spec.dataset.balanced ? "balanced" : ""; },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.balanced = value == "balanced"; }));
+  add(word_key(
+      "positive", {Use::tables | Use::files, group},
+      "Class of two that probabilities, precision and recall are of; the larger one if not given",
+      [](auto& spec) -> auto& { return spec.dataset.positive; }));
+}
+
+void add_training_keys(std::vector<RunKey>& keys) {
+  using Use = RunKey::Use;
+  const std::string group = "Training";
+  const Place samples{Use::tables | Use::files, group};
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(spec_key(
+      "schedule", {Use::all, group}, "cosine, constant or robbins-monro, with options; cosine if not given",
+      [](auto& spec) -> auto& { return spec.training.schedule; }));
+  RunKey epochs = make_key("epochs", Kind::count, samples,
+                           "Passes over the training samples: 20, for images and texts 5, if not given");
+  epochs.high = most_epochs;
+  epochs.get = [](const RunSpec& spec) { return spec.epochs ? std::to_string(*spec.epochs) : guessed; };
+  epochs.set = [](RunSpec& spec, const std::string& value) {
+    spec.epochs = value == guessed ? std::nullopt : std::optional(parse_count(value, "value"));
+  };
+  add(std::move(epochs));
+  add(count_key(
+      "patience", samples, "Epochs without a better validation loss before it stops", 1, most_epochs,
+      [](auto& spec) -> auto& { return spec.training.patience; }));
+  add(flag_key(
+      "last", samples, "Keep the last iterate, not the best",
+      [](auto& spec) -> auto& { return spec.training.keep_last; }));
+  add(number_key(
+      "l2", {Use::all, group}, "Weight of the squared norm in the loss", 1e12,
+      [](auto& spec) -> auto& { return spec.training.l2; }));
+}
+
+void add_batch_keys(std::vector<RunKey>& keys) {
+  const Place place{RunKey::tables | RunKey::files, "Mini-batches"};
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(count_key(
+      "batch", place, "Samples of a step; one after the other if 0", 0, 1e6,
+      [](auto& spec) -> auto& { return spec.batch.size; }));
+  add(choice_key(
+      "batch-mode", place, "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch",
+      {"average", "exact"}, [](const RunSpec& spec) { return to_string(spec.batch.mode); },
+      [](RunSpec& spec, const std::string& value) { spec.batch.mode = find_batch_mode(value); }));
+  add(number_key(
+      "lambda", place, "Damping of exact steps", 1e12, [](auto& spec) -> auto& { return spec.batch.lambda; }));
+  add(flag_key(
+      "adaptive-lambda", place, "Let lambda follow how well steps keep their promise",
+      [](auto& spec) -> auto& { return spec.batch.adaptive; }));
+  RunKey memory = count_key(
+      "memory", place, "Megabytes that the systems which steps solve may take", 1, 1e6,
+      [](auto& spec) -> auto& { return spec.batch.memory; });
+  constexpr std::uint64_t megabyte = 1'000'000;
+  memory.get = [](const RunSpec& spec) { return std::to_string(spec.batch.memory / megabyte); };
+  memory.set = [](RunSpec& spec, const std::string& value) {
+    spec.batch.memory = parse_count(value, "value") * megabyte;
+  };
+  add(std::move(memory));
+}
+
+void add_file_keys(std::vector<RunKey>& keys) {
+  const std::string group = "Images and texts";
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(word_key(
+      "text", {RunKey::texts, group}, "Column of texts to predict from, instead of all other columns",
+      [](auto& spec) -> auto& { return spec.text; }));
+  add(count_key(
+      "size", {RunKey::images, group}, "Pixels that images are made high and wide", 1,
+      static_cast<double>(largest_image_side), [](auto& spec) -> auto& { return spec.size; }));
+  add(count_key(
+      "length", {RunKey::texts, group}, "Tokens of a text that are read: its last ones", 1,
+      static_cast<double>(longest_text), [](auto& spec) -> auto& { return spec.length; }));
+}
+
+void add_study_keys(std::vector<RunKey>& keys) {
+  const Place table{RunKey::tables, {}};
+  const Place samples{RunKey::tables | RunKey::files, {}};
+  constexpr double most_samples = 1e9;
+  const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
+  add(flag_key(
+      "scale-target", table, "learn numbers as deviations from their mean, not in their units",
+      [](auto& spec) -> auto& { return spec.dataset.scale_target; }));
+  add(choice_key(
+      "input-factors", table, "what encoded inputs are multiplied by: 1, 100, or each its own 10^U(-2,2)",
+      {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_of(spec.dataset.factors); },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.factors = factors_named(value); }));
+  add(count_key(
+      "training-samples", samples, "at most so many training samples; 0: all", 0, most_samples,
+      [](auto& spec) -> auto& { return spec.dataset.most_training; }));
+  add(count_key(
+      "validation-samples", samples, "at most so many validation samples; 0: all", 0, most_samples,
+      [](auto& spec) -> auto& { return spec.dataset.most_validation; }));
+  add(count_key(
+      "test-samples", samples, "at most so many test samples; 0: all", 0, most_samples,
+      [](auto& spec) -> auto& { return spec.dataset.most_test; }));
+  add(choice_key(
+      "score", samples,
+      "what runs are compared by; auto: what the loss measures, squared errors as their root in the target's units",
+      score_names(), [](const RunSpec& spec) { return score_names()[static_cast<std::size_t>(spec.record.score)]; },
+      [](RunSpec& spec, const std::string& value) {
+        spec.record.score = static_cast<ScoreKind>(std::ranges::find(score_names(), value) - score_names().begin());
+      }));
+  add(choice_key(
+      "measured-on", samples,
+      "the part of the score; validation where set-ups are chosen, so that no test sample is looked at",
+      {"test", "validation"}, [](const RunSpec& spec) { return spec.record.on_validation ? "validation" : "test"; },
+      [](RunSpec& spec, const std::string& value) { spec.record.on_validation = value == "validation"; }));
+  add(count_key(
+      "points", samples, "points of the curves for each epoch", 1, 1000,
+      [](auto& spec) -> auto& { return spec.record.points; }));
+  add(flag_key(
+      "timed", samples, "time the learning: the column `seconds`, which no two runs have alike",
+      [](auto& spec) -> auto& { return spec.record.timed; }));
+}
+
+std::vector<RunKey> make_keys() {
+  std::vector<RunKey> keys;
+  add_data_keys(keys);
+  add_model_keys(keys);
+  add_training_keys(keys);
+  add_batch_keys(keys);
+  add_file_keys(keys);
+  add_study_keys(keys);
+  const RunSpec defaults;
+  for (RunKey& key : keys) key.default_value = key.get(defaults);
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<RunKey>& run_keys() {
+  static const std::vector<RunKey> keys = make_keys();
+  return keys;
+}
+
+std::vector<SettingKey> run_setting_keys() { return {run_keys().begin(), run_keys().end()}; }
+
+void RunSpec::complete(DataKind kind) {
+  constexpr std::uint64_t table_epochs = 20;
+  constexpr std::uint64_t file_epochs = 5;
+  const char* usual = kind == DataKind::table    ? "mlp:32,64,32"
+                      : kind == DataKind::images ? "cnn:32,64,128/128,64"
+                                                 : "lstm:128x128";
+  training.model = model.empty() ? usual : model;
+  training.epochs = epochs.value_or(kind == DataKind::table ? table_epochs : file_epochs);
+  if (batch.size > 0 || batch.mode == BatchMode::exact) training.batch = batch;
+}
+
+bool RunSpec::is_baseline() const { return model == best_constant_model || model == best_linear_model; }
+
+std::string RunSpec::text_of_keys() const {
+  std::string lines;
+  const Settings settings = settings_of(*this);
+  for (const auto& [name, value] : settings.values()) lines += fmt::format("{}={}\n", name, value);
+  return lines;
+}
+
+Settings settings_of(const RunSpec& spec) {
+  std::map<std::string, std::string> values;
+  for (const RunKey& key : run_keys()) values[key.name] = key.get(spec);
+  return Settings(std::move(values));
+}
+
+RunSpec spec_of(const Settings& settings) {
+  RunSpec spec;
+  for (const RunKey& key : run_keys()) {
+    const std::string& value = settings.word(key.name);
+    if (value != key.default_value) key.set(spec, value);
+  }
+  return spec;
+}
+
+std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
+  std::vector<std::string> faults;
+  const auto try_out = [&](const std::function<void()>& use) {
+    try {
+      use();
+    } catch (const InvalidArgument& fault) {
+      faults.emplace_back(fault.what());
+    }
+  };
+  const TrainingOptions& training = spec.training;
+  if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
+  if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
+  if (!(spec.dataset.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
+  if (!(spec.dataset.test > 0)) faults.emplace_back("there are no test rows to measure on");
+  if (training.batch && training.batch->size == 0) {
+    faults.emplace_back("exact steps, and other options of batches, need a batch of one row at least");
+  }
+  if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
+  if (!(training.l2 >= 0) || !std::isfinite(training.l2)) {
+    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", training.l2));
+  }
+  try_out([&] { spec.data.dialect(); });
+  try_out([&] { run_schedule(training.schedule, 1, 1); });
+  if (!spec.is_baseline()) {
+    try_out([&] {
+      if (kind == DataKind::table) {
+        model_spec(training.model, 1);
+      } else if (kind == DataKind::images) {
+        check_network(named_network(training.model, Shape::image(image_channels, spec.size, spec.size)));
+      } else {
+        check_network(named_network(training.model, Shape::tokens(spec.length, cl100k_vocabulary)));
+      }
+    });
+  }
+  if (!spec.dataset.loss.empty()) try_out([&] { check_loss(spec.dataset.loss); });
+  return faults;
+}
+
+}  // namespace ignd

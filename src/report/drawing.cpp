@@ -1,0 +1,305 @@
+#include "report/drawing.hpp"
+
+#include "base/text.hpp"
+#include "report/format.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ignd {
+namespace {
+
+// 1, 2 or 5 times a power of ten, such that about five steps cover the length.
+double tick_step(double length) {
+  const double power = std::pow(10.0, std::floor(std::log10(length / 5)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power * 6 > length) return factor * power;
+  }
+  return 10 * power;
+}
+
+// 20k and 1.5M: gnuplot's own numbers run into each other, or round.
+std::string x_ticks(const FigurePanel& panel) {
+  const double largest = std::max(std::abs(panel.low_x), std::abs(panel.high_x));
+  const bool suffixed = largest >= 1e4 && largest < 1e12;
+  const double unit = !suffixed ? 1 : largest < 1e6 ? 1e3 : largest < 1e9 ? 1e6 : 1e9;
+  const std::string_view suffix = unit == 1 ? "" : unit == 1e3 ? "k" : unit == 1e6 ? "M" : "G";
+  const double step = tick_step(panel.high_x - panel.low_x);
+  const double first = std::ceil(panel.low_x / step - 1e-9);
+  std::vector<std::string> ticks;
+  for (int k = 0; k < 12; ++k) {
+    const double x = (first + k) * step;
+    if (x > panel.high_x + 1e-9 * step) break;
+    ticks.push_back(fmt::format("'{:.6g}{}' {:.17g}", x / unit, x == 0 ? "" : suffix, x));
+  }
+  return fmt::format("set xtics ({}) nomirror\n", join(ticks, ", "));
+}
+
+// Every power of ten has a mark, and every second or so a number.
+std::string rate_ticks() { return "set logscale x\nset format x '10^{%L}'\nset xtics enhanced nomirror autofreq\n"; }
+
+std::string data_block(const FigureLine& line, std::size_t index) {
+  std::string block = fmt::format("$line{} << EOD\n", index);
+  for (const FigurePoint& point : line.points) {
+    const auto [low, high] = point.band.value_or(std::pair(point.y, point.y));
+    block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", point.x, point.y, low, high);
+  }
+  return block + "EOD\n";
+}
+
+std::string key_text(const FigureLine& line) {
+  const std::string name = shortened(line.name, 36);
+  return line.remark.empty() ? name : fmt::format("{} ({})", name, line.remark);
+}
+
+std::string plot_command(const Figure& figure, const FigurePanel& panel, bool with_key) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const auto& points = panel.lines[k].points;
+    if (points.size() < 2 || std::ranges::none_of(points, [](const auto& p) { return p.band.has_value(); })) continue;
+    parts.push_back(fmt::format("$line{} using 1:3:4 with filledcurves fc rgb '{}' notitle", k,
+                                line_style(panel.lines[k].style).colour));
+  }
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const auto& [colour, dashes] = line_style(panel.lines[k].style);
+    const bool dot = panel.lines[k].points.size() < 2;
+    parts.push_back(fmt::format("$line{} using 1:2 with {} lw 2 lc rgb '{}' {} {}", k,
+                                dot            ? "points pt 7 ps 0.6"
+                                : figure.marks ? "linespoints pt 7 ps 0.4"
+                                               : "lines",
+                                colour, dot || dashes.empty() ? "" : fmt::format("dt ({})", dashes),
+                                with_key ? "title " + gnuplot_text(key_text(panel.lines[k])) : "notitle"));
+  }
+  return "plot " + join(parts, ", \\\n  ") + "\n";
+}
+
+std::string panel_commands(const Figure& figure, const FigurePanel& panel) {
+  std::string script;
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) script += data_block(panel.lines[k], k);
+  script += figure.log_x ? rate_ticks() : x_ticks(panel);
+  script += fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [{:.17g}:{:.17g}]\n", panel.low_x, panel.high_x,
+                        panel.low_y, panel.high_y);
+  script += "set xlabel " + gnuplot_text(shortened(figure.x_label, 50)) + " offset 0,0.4 noenhanced\n";
+  script += "set ylabel " + gnuplot_text(shortened(figure.y_label, 36)) + " noenhanced\n";
+  return script;
+}
+
+std::string common_settings(const Figure& figure) {
+  std::string script =
+      "set border 3 lc rgb '#555555'\n"
+      "set tics out nomirror scale 0.6\n"
+      "set grid ytics lt 1 lw 0.6 lc rgb '#dddddd'\n"
+      "set style fill transparent solid 0.18 noborder\n";
+  if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\nset ytics enhanced\n";
+  return script;
+}
+
+// Where the panels of a whole figure go, in points of the screen.
+struct FigureLayout {
+  static constexpr double heading = 44;
+
+  std::vector<const FigurePanel*> drawn;
+  std::size_t columns = 1, key_columns = 1, key_rows = 1;
+  double panel_height = 0, width = 0, height = 0;
+
+  explicit FigureLayout(const std::vector<FigurePanel>& panels) {
+    std::size_t longest_key = 0;
+    std::size_t most_lines = 0;
+    for (const FigurePanel& panel : panels) {
+      if (panel.lines.empty()) continue;
+      drawn.push_back(&panel);
+      most_lines = std::max(most_lines, panel.lines.size());
+      for (const FigureLine& line : panel.lines) longest_key = std::max(longest_key, key_text(line).size());
+    }
+    columns = drawn.size() == 3 ? 3 : std::clamp<std::size_t>(drawn.size(), 1, 2);
+    key_columns = longest_key <= 22 ? 2 : 1;
+    key_rows = (most_lines + key_columns - 1) / key_columns;
+    panel_height = 310 + 20 * static_cast<double>(key_rows);
+    width = 480 * static_cast<double>(columns);
+    const std::size_t rows = (drawn.size() + columns - 1) / columns;
+    height = heading + panel_height * static_cast<double>(rows);
+  }
+
+  // The lower left corner of a panel, as parts of the whole.
+  std::pair<double, double> origin(std::size_t index) const {
+    const std::size_t row = index / columns;
+    return {static_cast<double>(index % columns) / static_cast<double>(columns),
+            1 - (heading + panel_height * static_cast<double>(row + 1)) / height};
+  }
+};
+
+std::string terminal(FigureFormat format, double width, double height) {
+  switch (format) {
+    case FigureFormat::svg:
+      return fmt::format(
+          "set terminal svg size {:.0f},{:.0f} enhanced butt background rgb 'white' font 'sans-serif,13'\n", width,
+          height);
+    case FigureFormat::pdf:
+      return fmt::format(
+          "set terminal pdfcairo size {:.3f}in,{:.3f}in enhanced butt font 'sans,10' fontscale 0.75 dashlength 1.6 "
+          "linewidth "
+          "0.75\n",
+          width / 110, height / 110);
+    case FigureFormat::png:
+      return fmt::format(
+          "set terminal pngcairo size {:.0f},{:.0f} enhanced butt font 'sans,10' fontscale 1.9 linewidth 2 "
+          "pointscale 2\n",
+          2 * width, 2 * height);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string panel_script(const Figure& figure, const FigurePanel& panel) {
+  return "set encoding utf8\nset terminal svg size 420,280 enhanced butt dynamic font 'sans-serif,13'\nset tmargin "
+         "0.7\n" +
+         common_settings(figure) + "unset key\n" + panel_commands(figure, panel) + plot_command(figure, panel, false);
+}
+
+std::string figure_script(const Figure& figure, FigureFormat format) {
+  const FigureLayout layout(figure.panels);
+  std::string script = "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings(figure);
+  script += fmt::format("set label 1 {} at screen 0.5,{:.4f} center noenhanced\n",
+                        gnuplot_text(shortened(figure.title, 55 * layout.columns)),
+                        1 - FigureLayout::heading / 2 / layout.height);
+  script += fmt::format("set key below vertical maxrows {} maxcols {} Left reverse samplen 3.5 height 0.5 noenhanced\n",
+                        layout.key_rows, layout.key_columns);
+  script += fmt::format("set multiplot\nset size {:.6f},{:.6f}\n", 1.0 / static_cast<double>(layout.columns),
+                        layout.panel_height / layout.height);
+  for (std::size_t k = 0; k < layout.drawn.size(); ++k) {
+    const FigurePanel& panel = *layout.drawn[k];
+    const auto [left, bottom] = layout.origin(k);
+    script += fmt::format("set origin {:.6f},{:.6f}\n", left, bottom);
+    script += "set title " + gnuplot_text(shortened(panel.title, 50)) + " noenhanced\n";
+    script += panel_commands(figure, panel) + plot_command(figure, panel, true);
+    script += "unset label 1\n";  // once is enough
+  }
+  return script + "unset multiplot\n";
+}
+
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+std::string content_of(const File& file) {
+  std::string content;
+  std::rewind(file.get());
+  char buffer[1 << 16];
+  for (std::size_t count = 0; (count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;) {
+    content.append(buffer, count);
+  }
+  return content;
+}
+
+// The last line names the cause; before it gnuplot repeats the script.
+std::string last_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const std::size_t newline = text.rfind('\n');
+  return printable(newline == std::string_view::npos ? text : text.substr(newline + 1), 200);
+}
+
+std::string message(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script) {
+  // Unnamed files rather than pipes: neither side can block the other.
+  const File in(std::tmpfile());
+  const File out(std::tmpfile());
+  const File err(std::tmpfile());
+  if (!in || !out || !err) return {"", "cannot make a temporary file: " + message(errno)};
+  if (std::fwrite(script.data(), 1, script.size(), in.get()) != script.size() || std::fflush(in.get()) != 0) {
+    return {"", "cannot write a temporary file: " + message(errno)};
+  }
+  std::rewind(in.get());
+
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ::fileno(in.get()), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ::fileno(out.get()), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ::fileno(err.get()), STDERR_FILENO);
+  std::string name = program;
+  std::string no_user_settings = "-d";
+  char* arguments[] = {name.data(), no_user_settings.data(), nullptr};
+  pid_t child = 0;
+  const int fault = ::posix_spawnp(&child, name.c_str(), &files, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (fault != 0) {
+    return {"", fmt::format("cannot start {}: {}; install gnuplot (Debian: gnuplot-nox) and make the report again",
+                            in_quotes(program), message(fault))};
+  }
+
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return {"", fmt::format("cannot wait for {}: {}", in_quotes(program), message(errno))};
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return {"", fmt::format("{} failed: {}", in_quotes(program), last_line(content_of(err)))};
+  }
+  return {content_of(out), ""};
+}
+
+namespace {
+
+void erase_elements(std::string& text, std::string_view name) {
+  const std::string open = fmt::format("<{}>", name);
+  const std::string close = fmt::format("</{}>", name);
+  for (std::size_t at = 0; (at = text.find(open, at)) != std::string::npos;) {
+    const std::size_t end = text.find(close, at);
+    if (end == std::string::npos) return;
+    text.erase(at, end + close.size() - at);
+  }
+}
+
+// Only inside tags: text stays unchanged.
+std::string with_prefixed_ids(std::string_view svg, std::string_view prefix) {
+  std::string out;
+  bool in_tag = false;
+  for (std::size_t at = 0; at < svg.size(); ++at) {
+    in_tag = svg[at] == '<' || (in_tag && svg[at] != '>');
+    out += svg[at];
+    if (!in_tag) continue;
+    for (const std::string_view mark : {" id='", " id=\"", "href='#", "href=\"#", "url(#"}) {
+      if (!svg.substr(at).starts_with(mark)) continue;
+      out += svg.substr(at + 1, mark.size() - 1);
+      out += prefix;
+      at += mark.size() - 1;
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> inline_svg(std::string_view svg, std::string_view prefix, std::string_view label) {
+  const std::size_t start = svg.find("<svg");
+  const std::size_t view_box = svg.find("viewBox=\"");
+  const std::size_t end = svg.rfind("</svg>");
+  if (start == std::string_view::npos || view_box == std::string_view::npos || end == std::string_view::npos) return {};
+  const std::size_t content = svg.find('>', start) + 1;
+  const std::size_t size = view_box + std::string_view("viewBox=\"").size();
+  if (content > end || size > content) return {};
+  std::string body(svg.substr(content, end - content));
+  for (const std::string_view name : {"title", "desc"}) erase_elements(body, name);
+  return fmt::format(
+      "<svg class=\"panel\" viewBox=\"{}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\" "
+      "xmlns:xlink=\"http://www.w3.org/1999/xlink\">{}</svg>",
+      svg.substr(size, svg.find('"', size) - size), html_text(label), with_prefixed_ids(body, prefix));
+}
+
+}  // namespace ignd

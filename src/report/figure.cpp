@@ -1,0 +1,407 @@
+#include "report/figure.hpp"
+
+#include "base/text.hpp"
+#include "report/format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void include(double value);
+  void include(const FigureLine& line);  // its values, and the bands around them
+  bool empty() const { return low > high; }
+  double length() const { return high - low; }
+};
+
+// A mean and the band of one standard deviation; none where gnuplot could not draw it.
+std::optional<FigurePoint> figure_point(double x, const Spread& values, const Spread& logarithms, bool log_scale);
+
+// Numbers the methods in the order in which their names appear.
+class LineStyles {
+ public:
+  std::size_t of(const std::string& name);
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// "validation accuracy" of "test accuracy" or "accuracy".
+std::string validation_label(const ScoreInfo& metric);
+
+// Everything but name, heading, x axis and panels.
+Figure figure_of(const ExperimentResults& experiment);
+
+// Sets the panel's y range to `y` plus a margin.
+void set_y_range(FigurePanel& panel, const Range& y, bool log_scale);
+
+// gnuplot calculates with the squares of what it draws, and more.
+bool is_drawable(double value) { return std::abs(value) < 1e100; }
+
+constexpr std::string_view of_test = "test ", of_validation = "validation ";
+
+// "accuracy" of "test accuracy".
+std::string without_part(std::string_view label) {
+  for (const std::string_view part : {of_test, of_validation}) {
+    if (label.starts_with(part)) label.remove_prefix(part.size());
+  }
+  return std::string(label);
+}
+
+void Range::include(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+void Range::include(const FigureLine& line) {
+  for (const FigurePoint& point : line.points) {
+    include(point.y);
+    if (!point.band) continue;
+    include(point.band->first);
+    include(point.band->second);
+  }
+}
+
+std::optional<FigurePoint> figure_point(double x, const Spread& values, const Spread& logarithms, bool log_scale) {
+  const Spread& spread = log_scale ? logarithms : values;
+  const auto on_axis = [&](double value) { return log_scale ? std::pow(10.0, value) : value; };
+  const auto fits = [&](double value) { return is_drawable(value) && (!log_scale || std::abs(value) < 100); };
+  if (!spread.mean || !fits(*spread.mean) || !is_drawable(x)) return {};
+  FigurePoint drawn{x, on_axis(*spread.mean), {}};
+  if (spread.deviation && fits(*spread.mean - *spread.deviation) && fits(*spread.mean + *spread.deviation)) {
+    drawn.band = {on_axis(*spread.mean - *spread.deviation), on_axis(*spread.mean + *spread.deviation)};
+  }
+  return drawn;
+}
+
+std::size_t LineStyles::of(const std::string& name) {
+  const auto found = std::ranges::find(names_, name);
+  const auto index = static_cast<std::size_t>(found - names_.begin());
+  if (found == names_.end()) names_.push_back(name);
+  return index;
+}
+
+std::string validation_label(const ScoreInfo& metric) {
+  return std::string(of_validation) + without_part(metric.label);
+}
+
+Figure figure_of(const ExperimentResults& experiment) {
+  Figure figure;
+  figure.title = title_of(experiment) + (experiment.preview ? " (preview)" : "");
+  figure.y_label = experiment.metric.label;
+  // Where there are two curves, each says which it is.
+  if (has_curve(experiment, CurvePart::validation) && !figure.y_label.starts_with(of_validation)) {
+    figure.y_label = std::string(of_test) + without_part(figure.y_label);
+  }
+  figure.log_y = experiment.metric.log_scale;
+  figure.caption =
+      figure.log_y ? "Lines are geometric means over the seeds, shaded regions ±1 standard deviation of the logarithms."
+                   : "Lines are means over the seeds, shaded regions ±1 standard deviation.";
+  return figure;
+}
+
+void set_y_range(FigurePanel& panel, const Range& y, bool log_scale) {
+  if (log_scale) {
+    // Whole decades: there are always two numbers at the axis.
+    panel.low_y = std::pow(10.0, std::floor(std::log10(y.low)));
+    panel.high_y = std::pow(10.0, std::ceil(std::log10(y.high)));
+    if (!(panel.high_y > panel.low_y)) panel.high_y = panel.low_y * 10;
+    return;
+  }
+  const double margin = y.length() > 0 ? 0.05 * y.length() : std::max(0.05 * std::abs(y.low), 1e-3);
+  panel.low_y = y.low - margin;
+  panel.high_y = y.high + margin;
+}
+
+// As many as a panel can show; the CSV file has all of them.
+constexpr std::size_t most_points = 400;
+
+constexpr const char* carried_on =
+    " A run that ends before others keeps its last value; failed ones have none to keep.";
+
+std::vector<FigurePoint> thinned(const std::vector<FigurePoint>& points) {
+  std::vector<FigurePoint> kept;
+  for (std::size_t k = 0; k < most_points; ++k) kept.push_back(points[k * (points.size() - 1) / (most_points - 1)]);
+  return kept;
+}
+
+constexpr const char* no_test_curve =
+    "an earlier version made them and recorded the validation samples alone (another results folder makes them anew)";
+
+// Makes the curve panels of one experiment.
+class PanelMaker {
+ public:
+  PanelMaker(const ExperimentResults& experiment, CurvePart part, bool over_seconds)
+      : experiment_(experiment), part_(part), over_seconds_(over_seconds) {}
+
+  FigurePanel make(const PanelResults& results) {
+    FigurePanel panel;
+    panel.title = title_of(results);
+    undrawn_ = untimed_ = untested_ = 0;
+    thinned_ = carried_on_ = left_out_ = false;
+    std::vector<bool> failed;
+    for (const MethodResults& method : results.methods) {
+      FigureLine line = make_line(method);
+      if (line.points.empty()) continue;
+      failed.push_back(summarize(method).failed > 0);
+      panel.lines.push_back(std::move(line));
+    }
+    if (!panel.lines.empty()) set_ranges(panel, failed);
+    if (undrawn_ > 0) {
+      panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is too large or not finite{}.",
+                                          undrawn_, experiment_.metric.log_scale ? ", or has no logarithm" : ""));
+    }
+    if (untimed_ > 0) {
+      panel.remarks.push_back(fmt::format("{} methods are not drawn: their runs were not timed.", untimed_));
+    }
+    if (untested_ > 0) {
+      panel.remarks.push_back(fmt::format("{} runs are not part of the lines: {}.", untested_, no_test_curve));
+    }
+    if (carried_on_) panel.remarks.emplace_back("Some runs end before others and keep their last value from there on.");
+    if (left_out_) panel.remarks.emplace_back("Failed runs without a score are not part of the lines.");
+    if (thinned_) {
+      panel.remarks.push_back(fmt::format("At most {} points of a line are drawn; the CSV file has all.", most_points));
+    }
+    return panel;
+  }
+
+ private:
+  FigureLine make_line(const MethodResults& method) {
+    FigureLine line;
+    line.name = method.name;
+    line.style = styles_.of(method.name);
+    const double seconds = over_seconds_ ? seconds_per_unit(method) : 1;
+    if (!(seconds > 0)) {
+      ++untimed_;
+      return line;
+    }
+    if (part_ == CurvePart::scored) {
+      untested_ += std::ranges::count_if(
+          method.runs, [](const SeedResult& run) { return run.result.y.empty() && !run.result.validation_y.empty(); });
+    }
+    const std::vector<CurvePoint> curve = mean_curve(method, part_);
+    for (const CurvePoint& point : curve) {
+      if (point.ended > 0) carried_on_ = true;
+      if (const auto drawn =
+              figure_point(seconds * point.x, point.values, point.logarithms, experiment_.metric.log_scale)) {
+        line.points.push_back(*drawn);
+      } else {
+        ++undrawn_;
+      }
+    }
+    if (line.points.size() > most_points) {
+      line.points = thinned(line.points);
+      thinned_ = true;
+    }
+    const ScoreSummary scores = summarize(method);
+    std::vector<std::string> remarks;
+    if (scores.failed > 0) remarks.push_back(fmt::format("{} of {} failed", scores.failed, scores.done));
+    if (scores.failed > 0 && scores.unscored > 0 && scores.scored.n > 0) left_out_ = true;
+    if (scores.done < method.planned) remarks.push_back(fmt::format("{} of {} seeds", scores.done, method.planned));
+    line.remark = join(remarks, ", ");
+    return line;
+  }
+
+  void set_ranges(FigurePanel& panel, const std::vector<bool>& failed) const {
+    Range x;
+    Range all;
+    Range sound;
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      for (const FigurePoint& point : panel.lines[k].points) x.include(point.x);
+      all.include(panel.lines[k]);
+      if (!failed[k]) sound.include(panel.lines[k]);
+    }
+    panel.low_x = x.low;
+    panel.high_x = x.high > x.low ? x.high : x.low + std::max(1.0, 0.1 * std::abs(x.low));
+    Range& y = all;
+    const bool far_off = !sound.empty() && sound.length() > 0 && all.length() > 5 * sound.length();
+    if (far_off && !experiment_.metric.log_scale) {
+      y = sound;
+      panel.remarks.emplace_back("Lines with failed runs leave the panel: they are far from all others.");
+    }
+    const Range usual = usual_range(panel, failed);
+    if (!usual.empty() && usual.length() > 0 && y.length() > 5 * usual.length() && !experiment_.metric.log_scale) {
+      y = usual;
+      panel.remarks.emplace_back("Some lines leave the panel for a while.");
+    }
+    set_y_range(panel, y, experiment_.metric.log_scale);
+  }
+
+  // The range of the starts and later halves of lines without failures, ignoring what lies between.
+  static Range usual_range(const FigurePanel& panel, const std::vector<bool>& failed) {
+    Range usual;
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      if (failed[k] || panel.lines[k].points.empty()) continue;
+      const auto& points = panel.lines[k].points;
+      usual.include(points.front().y);
+      FigureLine later = panel.lines[k];
+      later.points.assign(points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2), points.end());
+      usual.include(later);
+    }
+    return usual;
+  }
+
+  // The median over the seeds: other programs disturb some of them.
+  static double seconds_per_unit(const MethodResults& method) {
+    std::vector<double> seconds;
+    for (const SeedResult& run : method.runs) {
+      for (const auto& [name, value] : run.result.extras) {
+        if (name == seconds_column) seconds.push_back(value);
+      }
+    }
+    if (seconds.empty()) return 0;
+    std::ranges::sort(seconds);
+    return (seconds[seconds.size() / 2] + seconds[(seconds.size() - 1) / 2]) / 2;
+  }
+
+  const ExperimentResults& experiment_;
+  CurvePart part_;
+  bool over_seconds_;
+  LineStyles styles_;
+  std::size_t undrawn_ = 0, untimed_ = 0, untested_ = 0;
+  bool thinned_ = false, carried_on_ = false, left_out_ = false;
+};
+
+// The rates at which every run finished, with the chosen setting if there was a choice.
+FigureLine search_line(const MethodResults& method, bool log_scale) {
+  FigureLine line;
+  std::size_t failing = 0, rates = 0;
+  for (const RateResult& rate : method.search) {
+    if (rate.setting != method.setting) continue;
+    ++rates;
+    if (rate.failed > 0) ++failing;
+    if (rate.failed > 0 || rate.done < rate.planned) continue;
+    const auto point = figure_point(rate.rate, spread_of(rate.scores), spread_of_logarithms(rate.scores), log_scale);
+    if (point) line.points.push_back(*point);
+  }
+  if (failing > 0) line.remark = fmt::format("fails at {} of {} rates", failing, rates);
+  return line;
+}
+
+// A method that was not searched for: a point at its rate, or a line from one side to the other where it has none.
+FigureLine given_line(const MethodResults& method, const Range& rates, bool log_scale) {
+  const ScoreSummary scores = summarize(method);
+  const double rate = method.rate.value_or(0);
+  const auto point = figure_point(rate, scores.all, scores.logarithms, log_scale);
+  FigureLine line;
+  if (!point || rate > rates.high || (rate > 0 && rate < rates.low)) return line;
+  if (rate > 0) {
+    line.points = {*point};
+  } else {
+    line.points = {{rates.low, point->y, {}}, {rates.high, point->y, {}}};
+  }
+  return line;
+}
+
+bool has_rungs(const ExperimentResults& experiment) {
+  return std::ranges::any_of(experiment.panels, [](const PanelResults& panel) {
+    return std::ranges::any_of(panel.methods, [](const MethodResults& method) {
+      return std::ranges::any_of(method.search, [](const RateResult& rate) { return rate.rung > 0; });
+    });
+  });
+}
+
+Range rates_of(const PanelResults& panel) {
+  Range rates;
+  for (const MethodResults& method : panel.methods) {
+    for (const RateResult& rate : method.search) rates.include(rate.rate);
+  }
+  return rates;
+}
+
+FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, LineStyles& styles) {
+  FigurePanel panel;
+  panel.title = title_of(results);
+  const Range rates = rates_of(results);
+  if (rates.empty() || !(rates.length() > 0)) return panel;
+  Range y;
+  for (const MethodResults& method : results.methods) {
+    FigureLine line =
+        method.search.empty() ? given_line(method, rates, metric.log_scale) : search_line(method, metric.log_scale);
+    if (line.points.empty()) continue;
+    line.name = method.name;
+    line.style = styles.of(method.name);
+    y.include(line);
+    panel.lines.push_back(std::move(line));
+  }
+  panel.low_x = rates.low;
+  panel.high_x = rates.high;
+  if (!panel.lines.empty()) set_y_range(panel, y, metric.log_scale);
+  return panel;
+}
+
+}  // namespace
+
+LineStyle line_style(std::size_t index) {
+  // Okabe and Ito's colours, the strongest first.
+  static constexpr std::array<std::string_view, 7> colours{"#D55E00", "#0072B2", "#009E73", "#CC79A7",
+                                                           "#E69F00", "#56B4E9", "#000000"};
+  static constexpr std::array<std::string_view, 5> dashes{"", "8,4", "2,3", "8,3,2,3", "15,4"};
+  return {colours[index % colours.size()], dashes[index % dashes.size()]};
+}
+
+Figure curve_figure(const ExperimentResults& experiment, CurvePart part) {
+  Figure figure = figure_of(experiment);
+  figure.caption += carried_on;
+  figure.name = part == CurvePart::scored ? "curves" : "validation";
+  figure.heading = "Learning curves";
+  if (part == CurvePart::validation) {
+    figure.heading += " on the validation samples";
+    figure.title += ": validation samples";
+    figure.y_label = validation_label(experiment.metric);
+    if (!has_curve(experiment, CurvePart::scored)) {
+      figure.caption += fmt::format(" There are no curves of the test samples: {}.", no_test_curve);
+    }
+  } else if (has_curve(experiment, CurvePart::validation)) {
+    figure.heading += " on the test samples";
+  }
+  figure.x_label = experiment.x_label;
+  PanelMaker maker(experiment, part, false);
+  for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
+  return figure;
+}
+
+Figure seconds_figure(const ExperimentResults& experiment) {
+  Figure figure = figure_of(experiment);
+  figure.caption += carried_on;
+  figure.name = "seconds";
+  figure.heading = "Learning curves over time";
+  figure.x_label = "seconds of learning";
+  PanelMaker maker(experiment, CurvePart::scored, true);
+  for (const PanelResults& panel : experiment.panels) figure.panels.push_back(maker.make(panel));
+  return figure;
+}
+
+Figure rate_figure(const ExperimentResults& experiment) {
+  Figure figure = figure_of(experiment);
+  figure.name = "rates";
+  figure.heading = "How much depends on the learning rate";
+  figure.title += ": by learning rate";
+  figure.x_label = "learning rate";
+  figure.log_x = true;
+  figure.marks = true;
+  figure.caption += " A rate is left out where a run failed. Flat lines have no rate.";
+  if (has_rungs(experiment)) {
+    figure.caption +=
+        " A point is of the last rung that its rate reached; those of different rungs cannot be compared.";
+  }
+  LineStyles styles;
+  for (const PanelResults& panel : experiment.panels)
+    figure.panels.push_back(make_panel(panel, experiment.metric, styles));
+  return figure;
+}
+
+}  // namespace ignd
