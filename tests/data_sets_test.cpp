@@ -1,4 +1,5 @@
 #include "data/archive.hpp"
+#include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
 #include "environment.hpp"
 #include "ignd/error.hpp"
