@@ -550,7 +550,7 @@ TEST_F(TextTool, RefusesWhatMeansNothingForTexts) {
   expect_refusal(table + Words{"--target", "sentiment", "--weight", "id"}, 2, "--weight cannot be given for texts");
   expect_refusal(table + Words{"--target", "sentiment", "--size", "8"}, 2, "--size can only be given for images");
   expect_refusal(table + Words{"--target", "sentiment", "--model", "cnn:3"}, 2, "a cnn reads images");
-  expect_refusal(table + Words{"--target", "sentiment", "--format", "svmlight"}, 2, "no columns of texts");
+  expect_refusal(table + Words{"--target", "sentiment", "--format", "svmlight"}, 2, "no text columns");
   expect_refusal(table + Words{"--stream"}, 2, "--text cannot be given with --stream");
   expect_refusal({"train", data, "--target", "y"}, 2, "--target cannot be given for files of text");
   expect_refusal({"train", data, "--length", "0"}, 2, "--length");

@@ -96,7 +96,7 @@ CLI::Validator is_number(double low, double high) {
     const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
     return good ? "" : fmt::format("{} is not a number between {} and {}", in_quotes(text), low, high);
   };
-  return {check, "NUMBER"};
+  return {check, fmt::format("{:g}..{:g}", low, high)};
 }
 
 CLI::Validator is_one_of(std::vector<std::string> words) {

@@ -73,9 +73,10 @@ constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a s
 void check_values(CLI::Option* option, const ignd::RunKey& key) {
   constexpr double share = 0.9;
   if (key.kind == ignd::SettingKey::Kind::count) {
-    option->transform(is_count(static_cast<std::uint64_t>(key.low), static_cast<std::uint64_t>(key.high)));
+    option->type_name("UINT")->transform(
+        is_count(static_cast<std::uint64_t>(key.low), static_cast<std::uint64_t>(key.high)));
   } else if (key.kind == ignd::SettingKey::Kind::number) {
-    option->check(key.high == share ? is_share() : is_number(key.low, key.high));
+    option->type_name("FLOAT")->check(key.high == share ? is_share() : is_number(key.low, key.high));
   } else if (!key.choices.empty()) {
     std::vector<std::string> words = key.choices;
     std::erase_if(words, [](const std::string& word) { return word.empty() || word == "auto"; });

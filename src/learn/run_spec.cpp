@@ -144,18 +144,20 @@ void add_data_keys(std::vector<RunKey>& keys) {
       "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
       [](auto& spec) -> auto& { return spec.checksum; }));
   add(guessed_key(
-      "format", columns, "Of the file", {"csv", "tsv", "svmlight", "vw"},
-      [](auto& spec) -> auto& { return spec.data.format; }));
+      "format", columns, "Where it cannot tell: csv, tsv, svmlight or (for --stream) vw",
+      {"csv", "tsv", "svmlight", "vw"}, [](auto& spec) -> auto& { return spec.data.format; }));
   add(guessed_key(
-      "delimiter", columns, "Between fields: one character, or tab", {},
+      "delimiter", columns, "Between fields, where it cannot tell: one character, or tab", {},
       [](auto& spec) -> auto& { return spec.data.delimiter; }));
   add(guessed_key(
-      "header", columns, "Whether the first row holds names", {"yes", "no"},
+      "header", columns, "Whether the first row holds names, where it cannot tell", {"yes", "no"},
       [](auto& spec) -> auto& { return spec.data.header; }));
   add(guessed_key(
-      "decimal", rows, "The decimal mark", {"point", "comma"}, [](auto& spec) -> auto& { return spec.data.decimal; }));
+      "decimal", rows, "Decimal mark, where it cannot tell: point or comma", {"point", "comma"},
+      [](auto& spec) -> auto& { return spec.data.decimal; }));
   add(word_key(
-      "target", columns, "Column to predict", [](auto& spec) -> auto& { return spec.dataset.target; }));
+      "target", columns, "Column to predict; the formats without columns have a label",
+      [](auto& spec) -> auto& { return spec.dataset.target; }));
   add(optional_key(
       "weight", rows, "Column of importance weights", [](auto& spec) -> auto& { return spec.dataset.weight; }));
   add(number_key(

@@ -30,9 +30,9 @@ struct RunSpec {
   std::size_t size = 224;  // pixels that images are high and wide
   std::size_t length = 256;  // tokens of a text that are read
   DatasetOptions dataset;
-  std::string model;                    // empty: by the kind of data, like
-  std::optional<std::uint64_t> epochs;  // these
-  BatchOptions batch{.size = 0};        // a size of 0: one sample at a time
+  std::string model;                                       // empty: by the kind of data, like
+  std::optional<std::uint64_t> epochs;                     // these
+  BatchOptions batch{.size = 0, .memory = 4'096'000'000};  // a size of 0: one sample at a time
   TrainingOptions training;
   RecordOptions record;
 
