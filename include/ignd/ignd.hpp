@@ -11,6 +11,7 @@
 #include "ignd/loss_check.hpp"       // IWYU pragma: export
 #include "ignd/mlp.hpp"              // IWYU pragma: export
 #include "ignd/model.hpp"            // IWYU pragma: export
+#include "ignd/model_file.hpp"       // IWYU pragma: export
 #include "ignd/network.hpp"          // IWYU pragma: export
 #include "ignd/optimizer.hpp"        // IWYU pragma: export
 #include "ignd/random.hpp"           // IWYU pragma: export
@@ -18,6 +19,7 @@
 #include "ignd/schedule.hpp"         // IWYU pragma: export
 #include "ignd/sensitivity.hpp"      // IWYU pragma: export
 #include "ignd/step_rule.hpp"        // IWYU pragma: export
+#include "ignd/train_table.hpp"      // IWYU pragma: export
 #include "ignd/trainer.hpp"          // IWYU pragma: export
 #include "ignd/transform.hpp"        // IWYU pragma: export
 #include "ignd/vector_loss.hpp"      // IWYU pragma: export

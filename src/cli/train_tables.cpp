@@ -6,6 +6,7 @@
 #include "data/cell_format.hpp"
 #include "ignd/error.hpp"
 #include "learn/datasets.hpp"
+#include "learn/race.hpp"
 #include "learn/table_dataset.hpp"
 #include "learn/table_model.hpp"
 
@@ -33,7 +34,7 @@ class TableData final : public TrainingData {
   std::string inputs() const override { return fmt::format("{} features", task_.encoder().features()); }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override { return fit_baselines(task_); }
-  RaceSize race_size() const override { return {.samples = 20'000}; }
+  RaceSize race_size() const override { return {.samples = table_race_samples}; }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
 
  private:

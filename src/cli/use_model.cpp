@@ -29,25 +29,13 @@
 namespace ignd::cli {
 namespace {
 
-// Columns that the model knows as texts are texts, even if here they hold nothing but numbers. What it knows as numbers
-// or dates must be such.
 Table read(const UseOptions& options, const TableModel& model, bool with_target) {
-  TableOptions rules;
-  rules.texts = model.encoder.text_columns();
-  rules.formats = model.encoder.formats();
+  TableOptions rules = reading_rules(model);
   rules.keep = options.keep;
   rules.skip_bad_rows = options.skips_bad_rows();
   DataFile data = options.data;
-  for (const ColumnCode& code : model.encoder.columns()) {
-    data.columns.push_back(code.name);
-    const bool used = code.form != ColumnCode::Form::dropped;
-    if (used && code.kind == ColumnKind::number) rules.formats.try_emplace(code.name);
-  }
-  if (model.target.text) {
-    rules.texts.push_back(model.target.name);
-  } else if (with_target) {
-    rules.formats[model.target.name] = model.target.format;
-  }
+  for (const ColumnCode& code : model.encoder.columns()) data.columns.push_back(code.name);
+  if (with_target && !model.target.text) rules.formats[model.target.name] = model.target.format;
   if (options.weight) rules.formats.try_emplace(*options.weight);
   return data.read(rules);
 }

@@ -28,6 +28,9 @@ struct Race {
 // step of that size, are of different orders.
 std::vector<double> race_rates(const Optimizer& optimizer);
 
+// What each rate is given where the data are a table.
+inline constexpr std::uint64_t table_race_samples = 20'000;
+
 // With the samples learned of all that there may be, over all rates.
 using RaceProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 

@@ -43,6 +43,18 @@ std::string model_spec(const std::string& text, std::size_t features, std::size_
   return spec + several;
 }
 
+TableOptions reading_rules(const TableModel& model) {
+  TableOptions rules;
+  rules.texts = model.encoder.text_columns();
+  rules.formats = model.encoder.formats();
+  for (const ColumnCode& code : model.encoder.columns()) {
+    const bool used = code.form != ColumnCode::Form::dropped;
+    if (used && code.kind == ColumnKind::number) rules.formats.try_emplace(code.name);
+  }
+  if (model.target.text) rules.texts.push_back(model.target.name);
+  return rules;
+}
+
 TableModel TableModel::load(const Checkpoint& checkpoint) {
   if (!checkpoint.has("kind") || checkpoint.text("kind") != table_model_kind) {
     throw FileError("it is not a model trained on a table");

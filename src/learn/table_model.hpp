@@ -13,6 +13,12 @@ class Checkpoint;
 // Throws InvalidArgument.
 std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs = 1);
 
+struct TableModel;
+
+// How a table must be read for a model: columns that it knows as texts are texts, even if here they hold nothing but
+// numbers; what it knows as numbers or dates must be such.
+TableOptions reading_rules(const TableModel& model);
+
 // The kind of a model file.
 inline constexpr const char* table_model_kind = "table model";
 
