@@ -33,6 +33,7 @@ Table::Table(std::vector<Column> columns, RowStore rows, CsvDialect dialect)
 
 Table Table::of_numbers(const std::vector<std::string>& names, std::span<const double> rows) {
   std::vector<Column> columns;
+  columns.reserve(names.size());
   for (const std::string& name : names) columns.push_back({.name = name, .kind = ColumnKind::number, .labels = {}});
   RowStore store(names.size());
   store.append(rows);

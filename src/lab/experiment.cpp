@@ -692,6 +692,7 @@ std::string print_experiment(const Experiment& experiment) {
     panels.push_back(std::move(made));
   }
   std::vector<std::string> figures;
+  figures.reserve(experiment.figures.size());
   for (const FigureKind figure : experiment.figures)
     figures.push_back(figure_names()[static_cast<std::size_t>(figure)]);
   const toml::table file{{"title", experiment.title},

@@ -112,6 +112,7 @@ class Queue : Pinned {
       std::exception_ptr fault;
       try {
         std::vector<TaskRun> runs;
+        runs.reserve(group.size());
         for (const Flight* flight : group) runs.push_back({flight->run.config, &flight->control});
         group[0]->run.task->run_group(runs, engine_, [&](std::size_t i, RunResult result) {
           const std::chrono::duration<double> time = Clock::now() - group[i]->start;

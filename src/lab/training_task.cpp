@@ -173,6 +173,7 @@ class TrainingTask final : public Task {
 
   void run_group(std::span<const TaskRun> group, const Engine& engine, const Engine::Ended& ended) const override {
     std::vector<RunSpec> specs;
+    specs.reserve(group.size());
     for (const TaskRun& run : group) specs.push_back(complete_spec(*run.config));
     const std::atomic<bool>& stop = group[0].control->stop();
     const auto dataset = open_dataset(specs[0], &stop);

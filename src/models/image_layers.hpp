@@ -37,6 +37,12 @@ using ImageLayer = std::variant<Convolution, MaxPooling, Rectifier, HyperbolicTa
 template <class T>
 std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
                                             unsigned threads = 1);
+template <>
+std::unique_ptr<Layer<float>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
+                                                unsigned threads);
+template <>
+std::unique_ptr<Layer<double>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
+                                                 unsigned threads);
 
 // The plain loops for either type.
 template <class T>

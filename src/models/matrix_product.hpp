@@ -19,6 +19,12 @@ struct Matrix {
 template <class T>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add = false);
+template <>
+void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const float> a, Matrix<const float> b,
+              Matrix<float> c, bool add);
+template <>
+void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const double> a, Matrix<const double> b,
+              Matrix<double> c, bool add);
 
 // out[c][r] = in[r][c]. Works on one square at a time, through a small copy: rows may be so far apart that the cache
 // cannot hold a line of each of them at once.
