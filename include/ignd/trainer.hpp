@@ -24,7 +24,7 @@ template <class T>
 struct Sample {
   Input<T> x;
   double y = 0;
-  double weight = 1;  // importance, 0 to 1e6: the step is that of so many repetitions
+  double weight = 1;  // importance, 0 to 1e6: a step of weight 2 counts as two repetitions
 };
 
 enum class PreconditionerKind {

@@ -111,7 +111,7 @@ std::optional<Amount> amount_in(std::string_view text) {
   return amount;
 }
 
-// The thousands separator at the front of a text; empty if there is none.
+// The thousands separator that a text starts with, or an empty text.
 std::string_view separator_at(std::string_view text, bool comma) {
   for (const std::string_view separator : {comma ? "."sv : ","sv, "'"sv, "\xe2\x80\x99"sv}) {
     if (text.starts_with(separator)) return separator;

@@ -38,7 +38,7 @@ std::string is_not(std::string_view word, std::string_view what) {
   return fmt::format("{} is not {}", in_quotes(word), what);
 }
 
-// Reads an unsigned decimal number below 2^32. Null if there is none, or a larger one.
+// Reads an unsigned decimal number below 2^32. Returns null for a larger number, or if there is no number.
 const char* read_index(const char* at, const char* end, std::uint32_t& index) {
   if (end - at >= 8) {
     const EightDigits digits = read_eight_digits(at);
@@ -55,7 +55,7 @@ const char* read_index(const char* at, const char* end, std::uint32_t& index) {
   return at > first ? at : nullptr;
 }
 
-// Reads a number that is finite as a T. Null if there is none.
+// Reads a number that is finite as a T. Returns null if there is no such number.
 template <class T>
 const char* read_finite(const char* at, const char* end, T& value) {
   double number = 0;

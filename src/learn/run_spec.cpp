@@ -294,13 +294,13 @@ void add_study_keys(std::vector<RunKey>& keys) {
       {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_of(spec.dataset.factors); },
       [](RunSpec& spec, const std::string& value) { spec.dataset.factors = factors_named(value); }));
   add(count_key(
-      "training-samples", samples, "at most so many training samples; 0: all", 0, most_samples,
+      "training-samples", samples, "limit on the number of training samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_training; }));
   add(count_key(
-      "validation-samples", samples, "at most so many validation samples; 0: all", 0, most_samples,
+      "validation-samples", samples, "limit on the number of validation samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_validation; }));
   add(count_key(
-      "test-samples", samples, "at most so many test samples; 0: all", 0, most_samples,
+      "test-samples", samples, "limit on the number of test samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_test; }));
   add(choice_key(
       "score", samples,
