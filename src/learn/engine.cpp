@@ -1,5 +1,6 @@
-#include "learn/datasets.hpp"
 #include "learn/engine.hpp"
+
+#include "learn/datasets.hpp"
 
 namespace ignd {
 namespace {
