@@ -30,7 +30,8 @@ A block above the tier asked for is left out, and so is one whose data sets are 
 the blocks with that text in a command.
 
 It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
-from. Whole numbers pass: most of them are options and sizes.
+from. Whole numbers pass: most of them are options and sizes. And it fails where a link leads to a file or a heading of
+the project that does not exist.
 """
 
 import argparse
@@ -59,6 +60,8 @@ TIME_AFTER = re.compile(
     r"\s?(?:s|ms|us|minutes|seconds|(?:million )?(?:samples|examples|tokens)/s|examples a second|MB/s)\b"
 )
 TIME_BEFORE = re.compile(r'(?:"seconds":|"samples_per_second":|s \()$')
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+INLINE_CODE = re.compile(r"`[^`]*`")
 
 
 class Block:
@@ -145,6 +148,49 @@ def unmarked_numbers(lines):
         if start not in found:
             found.append(start)
     return found
+
+
+def prose(lines):
+    """The numbers and texts of the lines that are neither fenced nor indented code."""
+    fenced = False
+    for i, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if not fenced and not line.startswith(("    ", "```")):
+            yield i, line
+
+
+def anchors(page):
+    """What a link can name behind `#`: the headings of a page, as GitHub and its relatives spell them."""
+    found = []
+    for _, line in prose(page.read_text().split("\n")):
+        if line.startswith("#"):
+            words = re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
+            found.append(f"{words}-{found.count(words)}" if words in found else words)
+    return found
+
+
+def broken_links(page):
+    """(line, target) of each link to a file or a heading that does not exist; addresses of the web are not visited."""
+    broken = []
+    for i, line in prose(page.read_text().split("\n")):
+        for target in LINK.findall(INLINE_CODE.sub("", line)):
+            if "://" in target:
+                continue
+            name, _, anchor = target.partition("#")
+            path = page.parent / name if name else page
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append((i, target))
+    return broken
+
+
+def check_links(pages):
+    """Returns the number of broken links."""
+    wrong = 0
+    for page in pages:
+        for i, target in broken_links(page):
+            print(f"{page.relative_to(ROOT)}:{i + 1}: BROKEN LINK {target}")
+            wrong += 1
+    return wrong
 
 
 def numbers_and_words(line):
@@ -366,9 +412,15 @@ def main():
     if not arguments.program.exists():
         raise SystemExit(f"there is no {arguments.program}; ./run builds it")
     pages = arguments.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    broken = 0
+    if arguments.action == "check":
+        others = [] if arguments.pages else [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs/log").glob("*.md"))]
+        broken = check_links([page.resolve() for page in [*pages, *others]])
     wrong = sum(work_on(page.resolve(), arguments, arguments.program.resolve()) for page in pages)
     if wrong:
         raise SystemExit(f"{wrong} blocks failed, are unmarked, or disagree, which scripts/docs.py fill mends")
+    if broken:
+        raise SystemExit(f"{broken} links are broken")
 
 
 if __name__ == "__main__":

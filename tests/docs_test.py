@@ -99,6 +99,27 @@ class Unmarked(unittest.TestCase):
         self.assertEqual(self.found("```\n| x = 0.5 | .5 |\n```"), [])
 
 
+class Links(unittest.TestCase):
+    def broken(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            page.write_text(text)
+            (Path(folder) / "other.md").write_text("# `ignd train`, in short\n\n## Twice\n\n## Twice\n")
+            return docs.broken_links(page)
+
+    def test_files_and_headings_that_exist_are_fine(self):
+        self.assertEqual(self.broken("# A page\n[a](other.md) [b](#a-page) [c](other.md#ignd-train-in-short)"), [])
+        self.assertEqual(self.broken("[a](other.md#twice) [b](other.md#twice-1) [c](https://example.org/x.md)"), [])
+
+    def test_others_are_broken(self):
+        self.assertEqual(self.broken("# A page\n\n![figure](none.svg)"), [(2, "none.svg")])
+        self.assertEqual(self.broken("[a](other.md#thrice) [b](#twice)"), [(0, "other.md#thrice"), (0, "#twice")])
+
+    def test_code_has_no_links_and_no_headings(self):
+        self.assertEqual(self.broken("`f[1](x)`\n\n    g[2](y)\n\n```\nh[3](z)\n```"), [])
+        self.assertEqual(self.broken("[a](#no)\n\n```\n# no\n```"), [(0, "#no")])
+
+
 class Pages(unittest.TestCase):
     def work(self, action, mape="0.0826", tier="quick", more="", only=""):
         """What is printed, how many blocks disagree, and the page afterwards."""
