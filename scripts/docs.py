@@ -420,7 +420,7 @@ def main():
     if wrong:
         raise SystemExit(f"{wrong} blocks failed, are unmarked, or disagree, which scripts/docs.py fill mends")
     if broken:
-        raise SystemExit(f"{broken} links are broken")
+        raise SystemExit(f"broken links: {broken}")
 
 
 if __name__ == "__main__":
