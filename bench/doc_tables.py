@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """bench/doc_tables.py TABLE: measures a table of the documentation and prints it as Markdown.
 
-    real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/tool.md)
-    raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream.md)
-    table-defaults    what the defaults of `ignd train` were chosen by (docs/tool.md)
-    stream-defaults   what the defaults of streams were chosen by (docs/stream.md)
-    raw-speed         how fast streams and tables are read and learned (docs/stream.md)
-    target-units      the same stream with targets of other units (docs/stream.md)
+    real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/defaults.md)
+    raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream-results.md)
+    table-defaults    what the defaults of `ignd train` were chosen by (docs/defaults.md)
+    stream-defaults   what the defaults of streams were chosen by (docs/defaults.md)
+    raw-speed         how fast streams and tables are read and learned (docs/stream-results.md)
+    target-units      the same stream with targets of other units (docs/stream-results.md)
     steps             microseconds of a training step beside the machine's floor (docs/performance.md)
     batch-steps       the same and the memory of images and texts, one by one and in batches (docs/minibatch.md)
     tokenizer         how fast texts become tokens (docs/tokenizer.md)

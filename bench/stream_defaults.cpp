@@ -1,4 +1,4 @@
-// The progressive loss of StreamLearner on made-up streams: how its defaults were chosen (docs/stream.md).
+// The progressive loss of StreamLearner on made-up streams: how its defaults were chosen (docs/defaults.md).
 //   build/release/bin/stream_defaults ROWS FIRST_SEED SEEDS STREAM[,STREAM...] [SETTING...]
 // A setting is "default", or KEY=TEXT pairs with ';' between them, of the keys rule, schedule, metric, centre, scale
 // and offset (the last two of the targets). Prints the mean over the seeds, or with one setting all of them.
