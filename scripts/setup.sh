@@ -96,6 +96,20 @@ need() {
   [[ -z $lines ]] || fail "Still missing after the installation (package, and what was looked for):"$'\n'"$lines"
 } </dev/null >&2
 
+# Ninja's output without what it says when there is nothing to do: progress in one line on a terminal, otherwise one
+# line for the whole build.
+build_progress() {
+  awk -v preset="$1" -v terminal="$([[ -t 2 ]] && echo 1)" '
+    /^ninja: (Entering|no work to do)/ || /^\[[0-9]+\/[0-9]+\] Re-(checking|running)/ { next }
+    /^\[[0-9]+\/[0-9]+\] / {
+      if (terminal) { printf "\r%.79s\033[K", $0; fflush(); shown = 1 }
+      else if (!shown) { print "Building " preset; fflush(); shown = 1 }
+      next
+    }
+    { if (terminal && shown) print ""; shown = 0; print }
+    END { if (terminal && shown) print "" }'
+}
+
 # build PRESET [TARGET...]: brings build/PRESET up to date; says nothing if it was.
 build() {
   local folder=$root/build/$1 version
@@ -104,13 +118,5 @@ build() {
     printf '%s\n' 3.25 "$version" | sort -VC || fail "CMake 3.25 or newer is needed; this is $version"
     cmake -S "$root" --preset "$1" --log-level=NOTICE
   fi
-  if ninja -C "$folder" -n "${@:2}" 2>&1 | grep -q '^ninja: no work to do'; then
-    return
-  fi
-  if [[ -t 2 ]]; then
-    ninja -C "$folder" "${@:2}"
-  else
-    echo "Building $1"
-    ninja -C "$folder" --quiet "${@:2}"
-  fi
+  ninja -C "$folder" "${@:2}" | build_progress "$1"
 } </dev/null >&2
