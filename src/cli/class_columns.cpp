@@ -4,8 +4,6 @@
 #include "learn/softmax.hpp"
 #include "report/format.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 namespace ignd::cli {
@@ -24,7 +22,7 @@ std::string ClassColumns::header() const {
 void ClassColumns::append(std::string& line, std::span<const double> outputs) {
   if (outputs.size() == 1) {
     const double logit = outputs[0];
-    line += fmt::format(",{},{}", fields_[logit >= 0 ? 1 : 0], format_number(1 / (1 + std::exp(-logit))));
+    line += fmt::format(",{},{}", fields_[logit >= 0 ? 1 : 0], format_number(sigmoid(logit)));
     return;
   }
   softmax_probabilities(outputs, probabilities_);

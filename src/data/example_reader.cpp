@@ -45,6 +45,11 @@ bool has_two_rows(std::string_view text) {
 
 }  // namespace
 
+unsigned useful_threads() {
+  constexpr unsigned most = 2;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most);
+}
+
 std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
   if (format == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
   if (format == ExampleFormat::vw) return std::make_unique<VwTextParser>();

@@ -3,6 +3,7 @@
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
 #include "learn/metric_checks.hpp"
+#include "learn/softmax.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +64,7 @@ double calibration_error_of(std::span<const Scored> rows, double total) {
   constexpr std::size_t bins = 10;
   std::array<double, bins> gap{};  // sum of weight times (probability less label)
   for (const Scored& row : rows) {
-    const double probability = 1 / (1 + std::exp(-row.logit));
+    const double probability = sigmoid(row.logit);
     const auto bin = std::min(static_cast<std::size_t>(probability * bins), bins - 1);
     gap[bin] += row.weight * (probability - (row.positive ? 1 : 0));
   }

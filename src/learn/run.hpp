@@ -37,8 +37,9 @@ struct TrainingOptions {
 };
 
 // "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
-// cosine, the length of the run. Throws InvalidArgument.
-Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
+// cosine, the length of the run. A stream has no length: there, cosine needs the option "steps". Throws
+// InvalidArgument.
+Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps);
 
 struct EpochReport {
   std::uint64_t epoch = 0;

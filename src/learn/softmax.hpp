@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 
-// What the logits of several classes mean. None of this overflows where a logit is large.
+// What the logits of classes mean. None of this overflows where a logit is large.
 namespace ignd {
+
+// The probability of the positive one of two classes.
+inline double sigmoid(double logit) { return 1 / (1 + std::exp(-logit)); }
 
 // exp(z_k) divided by the sum of them. The two may be the same numbers.
 void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities);

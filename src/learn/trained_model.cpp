@@ -4,6 +4,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
+#include "learn/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace ignd {
 
 double TrainedModel::prediction(double output) const {
-  return target.is_class() ? 1 / (1 + std::exp(-output)) : target.in_units(output);
+  return target.is_class() ? sigmoid(output) : target.in_units(output);
 }
 
 TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
