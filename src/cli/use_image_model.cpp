@@ -1,12 +1,11 @@
 #include "cli/use_image_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/class_data.hpp"
+#include "cli/training_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "cli/read_images.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "data/class_files.hpp"

@@ -1,7 +1,7 @@
 #include "cli/use_text_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/class_data.hpp"
+#include "cli/training_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
