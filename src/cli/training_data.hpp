@@ -4,9 +4,9 @@
 #include "cli/json_line.hpp"
 #include "cli/train.hpp"
 #include "data/image_set.hpp"
+#include "learn/baselines.hpp"
 #include "learn/dataset.hpp"
 #include "learn/search.hpp"
-#include "learn/table_baselines.hpp"
 #include "models/layer.hpp"
 
 #include <cstdint>

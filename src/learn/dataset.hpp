@@ -3,7 +3,6 @@
 #include "data/encoder.hpp"
 #include "ignd/trainer.hpp"
 #include "learn/metrics.hpp"
-#include "learn/multiclass_metrics.hpp"
 #include "learn/split.hpp"
 #include "learn/target.hpp"
 

@@ -3,8 +3,8 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/datasets.hpp"
 #include "learn/model_file_content.hpp"
+#include "learn/open_dataset.hpp"
 #include "learn/search.hpp"
 
 #include <algorithm>
