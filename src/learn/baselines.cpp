@@ -186,7 +186,7 @@ VectorXd solve(const MatrixXd& lower, const VectorXd& right) {
   return x;
 }
 
-// Ridges in decreasing order, for a mean over so many rows. Without validation rows to choose by, one of them.
+// Ridges in decreasing order, for a mean over `rows` rows; a single one without validation rows to choose by.
 std::vector<double> ridges_to_try(const RidgeChoice& choice) {
   std::vector<double> ridges = choice.ridges;
   std::ranges::sort(ridges, std::ranges::greater{});

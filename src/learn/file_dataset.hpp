@@ -28,11 +28,11 @@ class ClassDataset : public Dataset {
   };
 
  protected:
-  // Where some samples are said to be for the test, they are those measured on, and a share of the others chooses.
+  // Samples of a test folder, where there is one, are the test set; a share of the others is the validation set.
   // Throws InvalidArgument unless there are two classes and samples for every part.
   ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
                const DatasetOptions& options);
-  // All samples are there to be measured on, or those that are said to be for the test.
+  // All samples are test samples, or only those of a test folder where there is one.
   ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
  private:
@@ -83,7 +83,7 @@ inline constexpr const char* text_model_kind = "text model";
 // Of the tokens of a text.
 inline constexpr std::size_t longest_text = 100'000;
 
-// Which of two classes a text is of. A network reads so many tokens of a vocabulary, the last ones of a longer text.
+// Which of two classes a text is of. A network reads the last `length` tokens of a text.
 class TextDataset final : public ClassDataset {
  public:
   struct Reader {
