@@ -26,14 +26,14 @@ std::uint32_t text_index(std::uint64_t column, std::string_view text) {
 }
 
 // A number beyond the range of float counts as missing.
-void append_number(std::uint64_t column, double value, ExampleBlock& block) {
+inline void append_number(std::uint64_t column, double value, ExampleBlock& block) {
   const bool usable = std::isfinite(static_cast<float>(value));
   if (usable && value == 0) return;
   block.index.push_back(usable ? static_cast<std::uint32_t>(column) : text_index(column, ""));
   block.value.push_back(usable ? static_cast<float>(value) : 1);
 }
 
-void append_plain(std::uint64_t column, std::string_view field, ExampleBlock& block) {
+inline void append_plain(std::uint64_t column, std::string_view field, ExampleBlock& block) {
   double value = 0;
   if (is_number(field, value)) {
     append_number(column, value, block);
@@ -96,16 +96,20 @@ void append_formatted(std::uint64_t column, const CellFormat& format, std::strin
   }
 }
 
+inline void append_field(std::uint64_t column, const CellFormat& format, std::string_view field, ExampleBlock& block) {
+  if (format.kind == CellFormat::Kind::plain) {
+    append_plain(column, field, block);
+  } else {
+    append_formatted(column, format, field, block);
+  }
+}
+
 }  // namespace
 
 std::uint64_t column_hash(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
 
 void append_cell(std::uint64_t column, const CellFormat& format, std::string_view cell, ExampleBlock& block) {
-  if (format.kind == CellFormat::Kind::plain) {
-    append_plain(column, cell, block);
-  } else {
-    append_formatted(column, format, cell, block);
-  }
+  append_field(column, format, cell, block);
 }
 
 void append_cell(std::uint64_t column, double number, ExampleBlock& block) { append_number(column, number, block); }
@@ -202,7 +206,7 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
     return fmt::format("the weight is {}, but must be a number of at least 0", in_quotes(row[*weight_]));
   }
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (is_feature_[c]) append_cell(hashes_[c], formats_[c], row[c], block);
+    if (is_feature_[c]) append_field(hashes_[c], formats_[c], row[c], block);
   }
   for (const std::size_t c : keep_) block.kept.emplace_back(trim(row[c]));
   block.finish(target, weight, number);
