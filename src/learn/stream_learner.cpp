@@ -8,7 +8,6 @@
 #include "learn/stream_statistics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -55,28 +54,6 @@ void check_size(double y) {
 
 void check_finite(const StreamPrediction& made) {
   if (!std::isfinite(made.prediction)) throw BadSample("the prediction is not finite: its values are too large");
-}
-
-// The state of version 1, which packed it into two arrays, under the names of version 2.
-Checkpoint named_state(const Checkpoint& old) {
-  constexpr std::array numbers{"learner.class.negative", "learner.class.positive",   "learner.target.offset",
-                               "learner.target.scale",   "statistics.weight",        "statistics.loss",
-                               "statistics.correct",     "statistics.recent-weight", "statistics.recent-loss"};
-  constexpr std::array counts{"learner.target.seen", "learner.target.has-scale", "statistics.rows",
-                              "statistics.examples", "statistics.skipped"};
-  const auto& packed_numbers = old.array<double>("learner.numbers", numbers.size());
-  const auto& packed_counts = old.array<std::uint64_t>("learner.counts", counts.size());
-  Checkpoint named;
-  for (std::size_t k = 0; k < numbers.size(); ++k) {
-    named.set(numbers[k], std::span<const double>(&packed_numbers[k], 1));
-  }
-  for (std::size_t k = 0; k < counts.size(); ++k) named.set(counts[k], packed_counts[k]);
-  named.set("learner.only-label", std::span<const double>(old.array<double>("learner.only-label", 1)));
-  // The first such files had no largest error.
-  constexpr const char* error = "learner.largest-error";
-  const double largest_error = old.has(error) ? old.array<double>(error, 1)[0] : 0;
-  named.set("statistics.largest-error", std::span<const double>(&largest_error, 1));
-  return named;
 }
 
 }  // namespace

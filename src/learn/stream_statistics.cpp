@@ -1,8 +1,7 @@
 #include "learn/stream_statistics.hpp"
 
-#include "ignd/checkpoint.hpp"
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -37,6 +36,27 @@ StreamStatistics load_statistics(const Checkpoint& checkpoint) {
       loaded, [&](const char* name, std::uint64_t& value) { value = checkpoint.number(name); },
       [&](const char* name, double& value) { value = checkpoint.array<double>(name, 1)[0]; });
   return loaded;
+}
+
+Checkpoint named_state(const Checkpoint& old) {
+  constexpr std::array numbers{"learner.class.negative", "learner.class.positive",   "learner.target.offset",
+                               "learner.target.scale",   "statistics.weight",        "statistics.loss",
+                               "statistics.correct",     "statistics.recent-weight", "statistics.recent-loss"};
+  constexpr std::array counts{"learner.target.seen", "learner.target.has-scale", "statistics.rows",
+                              "statistics.examples", "statistics.skipped"};
+  const auto& packed_numbers = old.array<double>("learner.numbers", numbers.size());
+  const auto& packed_counts = old.array<std::uint64_t>("learner.counts", counts.size());
+  Checkpoint named;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    named.set(numbers[k], std::span<const double>(&packed_numbers[k], 1));
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k) named.set(counts[k], packed_counts[k]);
+  named.set("learner.only-label", std::span<const double>(old.array<double>("learner.only-label", 1)));
+  // The first such files had no largest error.
+  constexpr const char* error = "learner.largest-error";
+  const double largest_error = old.has(error) ? old.array<double>(error, 1)[0] : 0;
+  named.set("statistics.largest-error", std::span<const double>(&largest_error, 1));
+  return named;
 }
 
 void count_example(StreamStatistics& statistics, double error, double loss, double weight, bool correct) {
