@@ -27,7 +27,8 @@ struct BatchOptions {
   std::size_t size = 32;
   BatchMode mode = BatchMode::average;
   // The damping of an exact step, in place of the rule's eps_LM: d solves
-  // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c.
+  // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c. With the rule `relative` it is in units of rho
+  // times the usual curvature.
   double lambda = 1;
   bool adaptive = false;                          // lambda follows the gain ratio; needs plain steps
   std::uint64_t memory = std::uint64_t{1} << 32;  // largest size of the linear systems, in bytes

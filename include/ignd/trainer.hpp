@@ -15,6 +15,7 @@
 namespace ignd {
 
 class Checkpoint;
+class RunningMean;
 template <class T>
 class Preconditioner;
 template <class T>
@@ -131,6 +132,7 @@ class Trainer {
   Model<T>& model_;
   TrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
+  std::unique_ptr<RunningMean> usual_curvature_;  // none: the rule has no memory
   bool uses_minimum_ = false;
   double curvature_floor_ = 0;
   Trace<T> trace_;
