@@ -17,6 +17,7 @@
 #include "ignd/optimizer.hpp"        // IWYU pragma: export
 #include "ignd/random.hpp"           // IWYU pragma: export
 #include "ignd/samples.hpp"          // IWYU pragma: export
+#include "ignd/saved_model.hpp"      // IWYU pragma: export
 #include "ignd/schedule.hpp"         // IWYU pragma: export
 #include "ignd/sensitivity.hpp"      // IWYU pragma: export
 #include "ignd/step_rule.hpp"        // IWYU pragma: export
