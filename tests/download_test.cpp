@@ -4,7 +4,6 @@
 #include "environment.hpp"
 #include "http_server.hpp"
 #include "ignd/error.hpp"
-#include "lab/fetch.hpp"
 #include "make_archive.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"

@@ -1,7 +1,6 @@
 #include "lab/experiment.hpp"
 
 #include "ignd/error.hpp"
-#include "lab/experiment_keys.hpp"
 #include "lab/plan.hpp"
 #include "run_tool.hpp"
 
@@ -132,8 +131,8 @@ rate = 0.25
 
 TEST(Experiment, AFigureOverSecondsNeedsRunsThatTimeThemselves) {
   const std::string file = replaced(good, "columns = [\"early\"]", "figures = [\"seconds\"]");
-  EXPECT_EQ(faults_of(file), std::vector<std::string>{"line 10: a figure of seconds needs runs that time themselves; "
-                                                      "those of the task 'frozen-lake' do not"});
+  EXPECT_EQ(faults_of(file), std::vector<std::string>{"line 10: a figure of seconds needs the column 'seconds', which "
+                                                      "runs of the task 'frozen-lake' do not have"});
 }
 
 TEST(Experiment, SettingsAreSearchedForInEveryCombination) {

@@ -1,8 +1,7 @@
-#include "lab/training_task.hpp"
-
 #include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/task.hpp"
 #include "learn/datasets.hpp"
 #include "learn/table_baselines.hpp"
 #include "scratch_folder.hpp"

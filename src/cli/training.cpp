@@ -1,6 +1,5 @@
 #include "cli/training.hpp"
 
-#include "base/duration.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/confusion_table.hpp"
@@ -13,7 +12,7 @@
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/race.hpp"
 #include "learn/run.hpp"

@@ -1,7 +1,7 @@
 #include "ignd/loss_check.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
+#include "core/saved_run.hpp"
 #include "ignd/error.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/vector_loss.hpp"

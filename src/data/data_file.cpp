@@ -2,9 +2,9 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
+#include "data/byte_source.hpp"
 #include "data/class_files.hpp"
 #include "data/example_reader.hpp"
-#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

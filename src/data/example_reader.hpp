@@ -4,7 +4,6 @@
 #include "data/byte_source.hpp"
 #include "data/csv_examples.hpp"
 #include "data/example_parser.hpp"
-#include "data/text_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "data/catalogue.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -22,5 +24,10 @@ struct DownloadOptions {
 // FileError; then `target` is as it was.
 void download(const std::string& url, const std::filesystem::path& target,
               const std::function<void(const std::filesystem::path& part)>& check, const DownloadOptions& options);
+
+// Brings a data set to the cache folder unless it is here already, and returns its path. `from` is an address to use
+// instead of the public one; may be empty. Throws FileError with what to do by hand.
+std::filesystem::path fetch_data(const DataSet& set, const std::string& from,
+                                 const std::function<void(std::uint64_t done)>& on_progress);
 
 }  // namespace ignd

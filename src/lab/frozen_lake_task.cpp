@@ -1,6 +1,5 @@
-#include "lab/frozen_lake_task.hpp"
-
 #include "ignd/error.hpp"
+#include "lab/task.hpp"
 #include "rl/frozen_lake.hpp"
 #include "rl/q_learning.hpp"
 

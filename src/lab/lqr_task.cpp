@@ -1,8 +1,7 @@
-#include "lab/lqr_task.hpp"
-
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "ignd/schedule.hpp"
+#include "lab/task.hpp"
 #include "rl/linear_system.hpp"
 #include "rl/policy_iteration.hpp"
 #include "rl/transitions.hpp"

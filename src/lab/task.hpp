@@ -81,4 +81,21 @@ class Task {
 const Task& find_task(std::string_view name);
 std::vector<std::string> task_names();
 
+// Q-learning on FrozenLake. The curve is the trailing mean of the returns, the score their mean over the last tenth of
+// the episodes, and the extra "early" that over the first half. Failing is worth a return of 0 from there to the end.
+const Task& frozen_lake_task();
+
+// "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
+// recorded after each improvement (0: the initial policy).
+//
+// A run has diverged, and has no score, where a number is not finite any more, where three improvements in a row are
+// rejected while the weights grow, or where the last improvement is rejected: its policy is then not the outcome of its
+// values, and a run that never improves would be scored by its initial policy. Rejections that the run recovers from
+// are no failure; the extra "rejections" counts them.
+const Task& lqr_task();
+
+// "training": a model trained on a table, on images or on texts, as `ignd train` does it with the same options and
+// seed, with its learning curves.
+const Task& training_task();
+
 }  // namespace ignd

@@ -1,6 +1,5 @@
 #include "report/page.hpp"
 
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/result_table.hpp"

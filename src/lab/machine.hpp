@@ -7,6 +7,9 @@
 
 namespace ignd {
 
+// The processor and the kernels in use: "AMD EPYC, AVX3 kernels".
+std::string describe_host();
+
 // Seconds that a training step and a prediction take on this machine.
 struct StepCost {
   double step = 0, prediction = 0;

@@ -1,15 +1,32 @@
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
 
 #include "ignd/random.hpp"
 #include "ignd/trainer.hpp"
+#include "ignd/version.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace ignd {
+
+std::string describe_host() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string processor = "unknown processor";
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    processor = line.substr(std::min(line.find(": ") + 2, line.size()));
+    break;
+  }
+  return fmt::format("{}, {} kernels", processor, cpu_path());
+}
+
 namespace {
 
 // Calls `work` for about so long, at least three times, and says what a call takes; the first is for warming up.
