@@ -180,10 +180,11 @@ class Reader {
     }
   }
 
-  // How many rates go on from the rung after those that have been read.
+  // How many rates the rung passes on, after those read so far.
   std::uint64_t kept_of(const toml::table& rung, bool last) {
     const std::uint64_t keep = count_of(rung, "keep").value_or(1);
-    if (!last && !rung.contains("keep")) faults_.add(rung, "a rung has no 'keep', the number of rates that go on");
+    if (!last && !rung.contains("keep"))
+      faults_.add(rung, "a rung has no 'keep', the number of rates for the next rung");
     if (last && keep != 1) faults_.add(*rung.get("keep"), "the last rung keeps {} rates, but one is chosen", keep);
     if (!last && !made_.search.keep.empty() && keep > made_.search.keep.back()) {
       faults_.add(rung, "a rung keeps {} rates, more than the {} of the rung before", keep, made_.search.keep.back());
@@ -229,8 +230,7 @@ class Reader {
       Panel panel{text_of(*given, "name"), text_of(*given, "title"), text_of(*given, "note"), {}};
       const bool usable = panel.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
       if (!usable) {
-        faults_.add(*given->get("name"),
-                    "the panel's name {} has other characters than small letters, digits and hyphens",
+        faults_.add(*given->get("name"), "the panel's name {} may have only lower-case letters, digits and hyphens",
                     in_quotes(panel.name));
       }
       add_methods(file_, *given, panel);

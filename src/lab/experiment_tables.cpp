@@ -115,7 +115,7 @@ std::string matrix_text(const toml::node& node) {
   return "[" + join(rows, ",") + "]";
 }
 
-// The same value gives the same text, however it was written.
+// Equal values have equal texts, however they were written.
 std::string setting_text(const toml::node& node, const SettingKey& key) {
   switch (key.kind) {
     case SettingKey::Kind::number:
@@ -132,7 +132,7 @@ std::string setting_text(const toml::node& node, const SettingKey& key) {
   return {};
 }
 
-// A setting as a file has it.
+// A setting as a value of a file.
 void insert_setting(toml::table& into, const SettingKey& key, const std::string& value) {
   switch (key.kind) {
     case SettingKey::Kind::number:
@@ -209,7 +209,7 @@ Settings SettingsReader::read(const std::vector<const toml::table*>& layers, con
   }
   Settings settings(std::move(values));
   if (faults_.size() > before || !all_good(layers)) return settings;
-  // What is wrong with a layer is wrong with every method under it, and said once.
+  // A fault of a layer is a fault of every method under it, but listed once.
   const toml::table* deepest = &where;
   for (const toml::table* layer : layers) deepest = layer != nullptr ? layer : deepest;
   for (const std::string& unfit : task_->faults(settings)) {

@@ -22,17 +22,17 @@ namespace ignd {
 bool is_pair(const toml::node& node);
 bool is_list_of(const toml::node& node, bool (*holds)(const toml::node&));
 
-// A number as a double; the library gives none for a whole number that no double is equal to.
+// A number as a double. The parser itself refuses whole numbers that no double equals.
 double number_in(const toml::node& node);
 
 std::string key_text(const toml::key& key);
 
-// The faults of a file, each with its line and said once.
+// The faults of a file, each with its line and listed once.
 class FileFaults {
  public:
   template <class... Arguments>
   void add(const toml::node& node, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    // A combination of several parts of the file has no place of its own.
+    // A combination of several parts of the file has no line.
     const auto own = node.source().begin.line;
     const auto line = own == 0 && combined_at != nullptr ? combined_at->source().begin.line : own;
     std::string text = fmt::format("line {}: {}", line, fmt::format(format, std::forward<Arguments>(arguments)...));
@@ -69,14 +69,14 @@ class SettingsReader {
  public:
   explicit SettingsReader(FileFaults& faults) : faults_(faults) {}
 
-  // Without a task, nothing is known about settings, and nothing is said of them.
+  // Without a task, settings are not checked.
   void set_task(const Task& task) { task_ = &task; }
 
   // Looks for unknown settings and bad values, once for each table.
   void check(const toml::table& layer);
 
-  // The settings that the layers leave, each over the one before it; null ones are left out. Faults of a layer are said
-  // once, however many methods it is for. Those of their combination are said of the last layer, or of `where`.
+  // The settings of all layers, later ones over earlier ones; null layers are skipped. Faults of a layer are listed
+  // once, however many methods share it. Faults of the combination belong to the last layer, or to `where`.
   Settings read(const std::vector<const toml::table*>& layers, const toml::table& where);
 
   // Every combination of the values that 'vary' lists for some settings, as layers that live as long as the reader.
@@ -88,7 +88,7 @@ class SettingsReader {
 
   FileFaults& faults_;
   const Task* task_ = nullptr;
-  std::deque<toml::table> variants_;  // stay where they are: a table that was checked is known by its place
+  std::deque<toml::table> variants_;  // not moved: checked tables are known by their addresses
   std::set<const toml::table*> checked_, bad_;
   std::set<std::string> unfit_;
 };
@@ -96,7 +96,7 @@ class SettingsReader {
 // "batch 8, lambda 0.1"
 std::string variant_label(const toml::table& varied);
 
-// The settings that differ from those of the layer below, as a file has them; without one, from the defaults.
+// The settings that differ from those of the layer below, or from the defaults, as a table of a file.
 toml::table settings_table(const Task& task, const Settings& settings, const Settings* below);
 
 }  // namespace ignd

@@ -29,7 +29,7 @@ std::string describe_host() {
 
 namespace {
 
-// Calls `work` for about so long, at least three times, and says what a call takes; the first is for warming up.
+// Calls `work` for about this long, at least three times, and returns the time of a call; the first call warms up.
 template <class Work>
 double seconds_per_call(double seconds, Work work) {
   using Clock = std::chrono::steady_clock;
@@ -50,7 +50,7 @@ StepCost measure(const std::string& spec, const Shape& shape, const Optimizer& o
   const bool tokens = shape.kind == Shape::Kind::tokens;
   RandomStream stream(1, "made-up samples");
   std::vector<float> values(shape.count());
-  // Texts are cut off at the longest that is read: most are shorter.
+  // Longer texts are truncated; most are shorter.
   std::vector<std::uint32_t> text(tokens ? shape.size[0] * 3 / 4 : 0);
   const auto draw = [&]() -> Sample<float> {
     for (float& value : values) value = static_cast<float>(stream.uniform());

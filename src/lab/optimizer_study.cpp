@@ -68,7 +68,7 @@ Method baseline(const char* name, const char* model, RunSpec spec) {
   spec.model = model;
   Method method;
   method.name = name;
-  method.optimizer = find_optimizer("sgd");  // which is not used
+  method.optimizer = find_optimizer("sgd");  // not used
   method.rate = 0;
   method.settings = settings_of(spec);
   return method;
@@ -158,7 +158,7 @@ double seconds_of(const std::function<void()>& work) {
   return seconds_since(start);
 }
 
-// About so many of the rows, which lie as far apart in memory as all do.
+// About `most` of the rows, as far apart in memory as all of them.
 std::vector<std::uint32_t> thinned(const std::vector<std::uint32_t>& rows, std::size_t count) {
   const std::size_t step = 1 + rows.size() / count;
   std::vector<std::uint32_t> some;
@@ -185,7 +185,7 @@ RowCosts measure_rows(const TableDataset& part, const TrainingOptions& options) 
   return {learning, predicting / static_cast<double>(part.split().test.size())};
 }
 
-// As fast as they are while so many runs, and whatever else the machine does, are in each other's way.
+// Measured with this many runs at a time, so that they slow each other down as they will in the study.
 RowCosts measure_rows_together(const TableDataset& part, const TrainingOptions& options, unsigned runs) {
   std::vector<std::future<RowCosts>> measured;
   for (unsigned k = 0; k < runs; ++k) {
@@ -255,7 +255,7 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableDataset& table,
   const TableDataset small = table.with_rows({.train = thinned(split.train, few), .validation = {}, .test = {}});
   costs.baselines = seconds_of([&] { fit_baselines(small); }) * static_cast<double>(split.train.size()) /
                     static_cast<double>(small.split().train.size());
-  // Prepared for a run, and not for this alone.
+  // The runs need it too: it stays cached.
   RunSpec another = study.spec;
   another.dataset.seed = std::min<std::uint64_t>(study.seeds, 2);
   costs.preparing = seconds_of([&] { open_dataset(another); });
