@@ -5,7 +5,7 @@
 #include "lab/experiment.hpp"
 #include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 

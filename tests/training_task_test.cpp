@@ -2,8 +2,8 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "lab/task.hpp"
-#include "learn/datasets.hpp"
-#include "learn/table_baselines.hpp"
+#include "learn/baselines.hpp"
+#include "learn/open_dataset.hpp"
 #include "scratch_folder.hpp"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include "ignd/optimizer.hpp"
 #include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "report/format.hpp"
 #include "report/statistics.hpp"
 

@@ -7,9 +7,8 @@
 #include "ignd/transform.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"
-#include "learn/datasets.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/table_baselines.hpp"
+#include "learn/open_dataset.hpp"
 
 #include <algorithm>
 #include <atomic>
