@@ -258,6 +258,8 @@ TEST(Layering, AHeavyHeaderBelongsToFewSourcesOfAFolder) {
     EXPECT_EQ(layering_faults({{"src/cli/a.cpp", line}, {"src/cli/b.cpp", line}}).size(), 1U) << header;
     EXPECT_EQ(layering_faults({{"src/cli/a.hpp", "#pragma once\n" + line}}).size(), 1U) << header;
   }
+  EXPECT_EQ(layering_faults({{"src/base/toml.hpp", "#pragma once\n#include <toml++/toml.h>\n"}}), Faults{});
+  EXPECT_EQ(layering_faults({{"src/lab/a.hpp", "#pragma once\n#include \"base/toml.hpp\"\n"}}).size(), 1U);
   std::vector<File> users;
   for (const auto* path : {"src/cli/a.cpp", "src/cli/b.cpp"}) users.push_back({path, "#include <CLI/CLI.hpp>\n"});
   EXPECT_EQ(layering_faults(users), Faults{});

@@ -9,10 +9,8 @@
 
 namespace ignd {
 
-class Loss;
-
-// Checks for models and losses of your own: do the derivatives belong to the function? Meant for tests and for a first
-// try, not for production: each parameter costs two predictions per sample.
+// Checks for models of your own (losses: ignd/loss_check.hpp): do the derivatives belong to the function? Meant for
+// tests and for a first try: each parameter costs two predictions per sample.
 
 struct DerivativeReport {
   bool ok = true;
@@ -45,12 +43,5 @@ DerivativeReport check_model(const Model<T>& model, std::span<const Input<T>> in
 // The same at inputs of `features` dense values, drawn from a normal distribution.
 template <class T>
 DerivativeReport check_model(const Model<T>& model, std::size_t features, const DerivativeOptions& options = {});
-
-// Compares l_f with differences of the value and l_ff with those of l_f, for outputs near each target and far from it.
-// At a kink, anything between the two sides is right. Checks besides that the loss is convex in f, and nowhere below
-// its minimum(). Without targets, it takes those of -1, 0, 1, 2 and 5 that check_target() accepts; throws
-// InvalidArgument if that is none.
-DerivativeReport check_loss(const Loss& loss, std::span<const double> targets = {},
-                            const DerivativeOptions& options = {});
 
 }  // namespace ignd

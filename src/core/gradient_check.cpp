@@ -1,14 +1,13 @@
 #include "ignd/gradient_check.hpp"
 
+#include "core/finite_differences.hpp"
 #include "ignd/error.hpp"
-#include "ignd/loss.hpp"
 #include "ignd/random.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -19,85 +18,10 @@
 namespace ignd {
 namespace {
 
-// What differences divide by is `step` times the larger of 1 and the variable's size. Values are exact to `rounding`
-// times their size.
-struct Accuracy {
-  double step;
-  double rounding;
-  double tolerance;
-
-  // The size below which a difference of values of size `values` cannot tell a derivative from zero.
-  double noise(double values) const { return rounding * values / (step * tolerance); }
-};
-
-constexpr double terms = 32;  // a value is a sum of some terms, each with a rounding error of its own
-
-Accuracy accuracy(double step, double epsilon, double usual, const DerivativeOptions& options) {
-  return {step, terms * epsilon, options.tolerance > 0 ? options.tolerance : usual};
-}
-
 template <class T>
 Accuracy model_accuracy(const DerivativeOptions& options) {
   constexpr bool is_float = sizeof(T) == sizeof(float);
   return accuracy(is_float ? 4e-3 : 1e-5, std::numeric_limits<T>::epsilon(), is_float ? 5e-3 : 1e-5, options);
-}
-
-// Collects the largest error and the first fault.
-class Findings {
- public:
-  explicit Findings(double tolerance) : tolerance_(tolerance) {}
-
-  bool faulty() const { return !fault_.empty(); }
-
-  void add_fault(std::string where, std::string_view what) {
-    if (faulty()) return;
-    fault_ = fmt::format("{}: {}", where, what);
-    where_ = std::move(where);
-  }
-
-  // `error` is relative; `where` and `what` are called only if needed.
-  template <class Where, class What>
-  void add(double error, Where where, What what) {
-    if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
-    if (faulty() || error <= largest_) return;
-    largest_ = error;
-    where_ = where();
-    if (error > tolerance_) fault_ = fmt::format("{}: {}", where_, what());
-  }
-
-  DerivativeReport report(std::string_view name, std::string_view compared) const {
-    DerivativeReport made{.ok = !faulty(), .largest_error = largest_, .where = where_, .text = {}};
-    if (faulty()) {
-      made.text = fmt::format("{} is wrong: {}", name, fault_);
-    } else {
-      made.text = fmt::format("{} is right: {}, largest relative error {:.1e}", name, compared, largest_);
-      if (!where_.empty()) made.text += fmt::format(" ({})", where_);
-    }
-    return made;
-  }
-
- private:
-  double tolerance_;
-  double largest_ = 0;
-  std::string where_;
-  std::string fault_;
-};
-
-// A derivative by differences: from below, and from above.
-struct Slopes {
-  double below, above;
-
-  double central() const { return (below + above) / 2; }
-};
-
-// How far a derivative is from the central difference, relative to `scale`. Zero at a kink, if it is between the sides.
-double relative_error(double derivative, const Slopes& slopes, double scale, double tolerance) {
-  const double difference = std::abs(derivative - slopes.central());
-  if (difference == 0) return 0;
-  const double error = difference / scale;
-  const auto [low, high] = std::minmax(slopes.below, slopes.above);
-  if (error > tolerance && derivative >= low - tolerance * scale && derivative <= high + tolerance * scale) return 0;
-  return error;
 }
 
 // One row of the Jacobian, and how it was stored.
@@ -475,90 +399,6 @@ class ModelCheck {
   std::vector<Row> rows_;            // one for each output of each sample
 };
 
-// A loss decides which targets it accepts; most accept some of these.
-std::vector<double> accepted_targets(const Loss& loss) {
-  std::vector<double> targets;
-  for (const double y : {-1.0, 0.0, 1.0, 2.0, 5.0}) {
-    try {
-      loss.check_target(y);
-      targets.push_back(y);
-    } catch (const BadSample&) {
-    }
-  }
-  if (targets.empty()) throw InvalidArgument("the loss accepts none of the targets -1, 0, 1, 2, 5: give it some");
-  return targets;
-}
-
-class LossCheck {
- public:
-  LossCheck(const Loss& loss, const DerivativeOptions& options)
-      : loss_(loss),
-        bound_(options.curvature_is_bound),
-        accuracy_(accuracy(1e-5, std::numeric_limits<double>::epsilon(), 1e-5, options)),
-        findings_(accuracy_.tolerance) {}
-
-  void check(double y, double f) {
-    if (findings_.faulty()) return;
-    const double step = accuracy_.step * std::max(1.0, std::abs(f));
-    const double low = f - step, high = f + step;
-    const LossAt at = loss_.at(y, f), below = loss_.at(y, low), above = loss_.at(y, high);
-    const auto where = [&] { return fmt::format("y = {:.6g}, f = {:.6g}", y, f); };
-    if (!std::isfinite(at.value) || !std::isfinite(at.d1) || !std::isfinite(at.d2)) {
-      return findings_.add_fault(where(), fmt::format("value {}, l_f {}, l_ff {}", at.value, at.d1, at.d2));
-    }
-    const Slopes first{(at.value - below.value) / (f - low), (above.value - at.value) / (high - f)};
-    const Slopes second{(at.d1 - below.d1) / (f - low), (above.d1 - at.d1) / (high - f)};
-    // A value may be the difference of terms as large as these.
-    const double terms_size = std::abs(at.value) + std::abs(at.d1 * f) + std::abs(y * f) + f * f;
-    const double noise = accuracy_.noise(terms_size) * accuracy_.step / step;
-    compare("l_f", at.d1, first, noise, where);
-    const bool may_be_larger = bound_ && at.d2 >= second.central();
-    if (!may_be_larger && !slope_jumps(y, f, step)) {
-      compare("l_ff", at.d2, second, accuracy_.noise(std::abs(at.d1) + std::abs(y) + std::abs(f)), where);
-    }
-    if (at.d2 < 0) findings_.add_fault(where(), fmt::format("l_ff is {:g}: the loss must be convex in f", at.d2));
-    const double slack = accuracy_.tolerance * (1 + noise + std::abs(first.above));
-    if (first.below > first.above + slack) {
-      findings_.add_fault(where(), "the slope falls: the loss must be convex in f");
-    }
-    const double minimum = loss_.minimum(y);
-    if (at.value < minimum - accuracy_.rounding * (terms_size + std::abs(minimum))) {
-      findings_.add_fault(where(), fmt::format("the value {:g} is below minimum(), {:g}", at.value, minimum));
-    }
-    ++compared_;
-  }
-
-  DerivativeReport report() const {
-    return findings_.report(fmt::format("the loss '{}'", loss_.spec()),
-                            fmt::format("l_f and l_ff at {} points", compared_));
-  }
-
- private:
-  // Whether l_f changes by as much over a much shorter interval. Differences then say nothing of l_ff.
-  bool slope_jumps(double y, double f, double step) const {
-    constexpr double shorter = 0.01;
-    const auto change = [&](double h) { return std::abs(loss_.at(y, f + h).d1 - loss_.at(y, f - h).d1); };
-    const double jump = change(step * shorter);
-    return jump > accuracy_.tolerance && jump > change(step) / 2;
-  }
-
-  template <class Where>
-  void compare(std::string_view name, double is, const Slopes& should, double noise, Where where) {
-    const double scale = std::max({std::abs(is), std::abs(should.central())}) + noise;
-    const double error = relative_error(is, should, scale, accuracy_.tolerance);
-    const auto what = [&] {
-      return fmt::format("{} is {:.6g}, but differences say {:.6g}", name, is, should.central());
-    };
-    findings_.add(error, where, what);
-  }
-
-  const Loss& loss_;
-  bool bound_;
-  Accuracy accuracy_;
-  Findings findings_;
-  std::size_t compared_ = 0;
-};
-
 }  // namespace
 
 template <class T>
@@ -577,21 +417,6 @@ DerivativeReport check_model(const Model<T>& model, std::size_t features, const 
     inputs.push_back({.values = x});
   }
   return check_model<T>(model, inputs, options);
-}
-
-DerivativeReport check_loss(const Loss& loss, std::span<const double> targets, const DerivativeOptions& options) {
-  RandomStream stream(options.seed, "outputs");
-  const std::vector<double> usual = targets.empty() ? accepted_targets(loss) : std::vector<double>();
-  LossCheck check(loss, options);
-  for (const double y : targets.empty() ? std::span<const double>(usual) : targets) {
-    // Kinks are most often where the output is the target, zero, or one away from them.
-    for (const double f : {y, y - 1, y + 1, 0.0, -1.0, 1.0}) check.check(y, f);
-    for (std::size_t i = 0; i < options.samples; ++i) {
-      check.check(y, y + stream.normal());
-      check.check(y, 3 * stream.normal());
-    }
-  }
-  return check.report();
 }
 
 template DerivativeReport check_model(const Model<float>&, std::span<const Input<float>>, const DerivativeOptions&);
