@@ -329,7 +329,7 @@ TEST_F(CompareTool, ADamagedStoreStaysAsItIs) {
   fs::create_directory(path("r"));
   std::ofstream(store_path(path("r"))) << "this is no database, whatever its name says; nobody should touch it";
   const std::string before = testing::content_of(store_path(path("r")));
-  expect_refusal(command("r"), 1, "is damaged or no store of results");
+  expect_refusal(command("r"), 1, "is damaged or not a results store");
   EXPECT_EQ(testing::content_of(store_path(path("r"))), before);
 }
 

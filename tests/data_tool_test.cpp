@@ -98,7 +98,7 @@ TEST_F(DataTool, AFullDiskIsAFailureThatCanBeGoneOnFrom) {
   const Outcome outcome = testing::run_shell("ulimit -f 1; \"$ignd\" data fetch diamonds --from " + server.url());
   EXPECT_EQ(outcome.exit_code, 1);
   expect_one_line(outcome.err);
-  EXPECT_TRUE(contains(outcome.err, "make room")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "free some space")) << outcome.err;
   const std::string part = content_of((folder_ / "ignd/diamonds.csv.part").string());
   EXPECT_GT(part.size(), 0U);
   EXPECT_LT(part.size(), content.size());

@@ -1,7 +1,7 @@
 #include "environment.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "lab/training_task.hpp"
+#include "lab/task.hpp"
 #include "scratch_folder.hpp"
 
 #include <atomic>

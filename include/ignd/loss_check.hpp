@@ -1,7 +1,10 @@
 #pragma once
 
+#include "ignd/gradient_check.hpp"
+
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace ignd {
@@ -9,6 +12,13 @@ namespace ignd {
 class Loss;
 class StepRule;
 class VectorLoss;
+
+// Compares l_f with differences of the value and l_ff with those of l_f, for outputs near each target and far from it.
+// At a kink, anything between the two sides is right. Checks besides that the loss is convex in f, and nowhere below
+// its minimum(). Without targets, it takes those of -1, 0, 1, 2 and 5 that check_target() accepts; throws
+// InvalidArgument if that is none.
+DerivativeReport check_loss(const Loss& loss, std::span<const double> targets = {},
+                            const DerivativeOptions& options = {});
 
 // Looks for a loss that the Gauss-Newton rule would not minimise. Its steps divide by l_ff: a factor that is in l_f and
 // in l_ff for one side of the target, or for some targets, cancels (docs/math.md, "What it settles on"). For pairs of

@@ -1,6 +1,5 @@
 #include "ignd/batch_trainer.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "core/batch_algebra.hpp"
 #include "core/damped_system.hpp"

@@ -16,7 +16,10 @@ class Checkpoint;
 // Whether a file starts like a checkpoint, damaged or not. Throws FileError if it cannot be read.
 bool is_checkpoint_file(const std::filesystem::path& path);
 
-// What Trainer and BatchTrainer share when a run is saved and resumed.
+// What Trainer and BatchTrainer share: advice when they are made, and how a run is saved and resumed.
+
+// Passes advice to the handler (ignd/loss_check.hpp), each text once. Ignores an empty text.
+void give_advice(const std::string& advice);
 
 struct RunDescription {
   std::string model, loss, rule, transform;

@@ -1,6 +1,5 @@
 #include "ignd/trainer.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "core/importance.hpp"
 #include "core/preconditioner.hpp"
