@@ -1,4 +1,4 @@
-#include "run_tool.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <string>
@@ -10,20 +10,21 @@ namespace ignd {
 namespace {
 
 using testing::contains;
+using testing::expect_one_line;
 using testing::Outcome;
+using testing::Words;
 
 Outcome run_bench(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), IGND_BENCH_PROGRAM);
   return testing::Process(arguments).finish();
 }
 
-void expect_usage_error(const std::vector<std::string>& arguments) {
+void expect_usage_error(const Words& arguments) {
+  SCOPED_TRACE(::testing::PrintToString(arguments));
   const Outcome outcome = run_bench(arguments);
-  const std::string shown = ::testing::PrintToString(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << shown;
-  EXPECT_EQ(outcome.out, "") << shown;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown << ": " << outcome.err;
-  EXPECT_TRUE(outcome.err.starts_with("ignd_bench: ")) << shown << ": " << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  expect_one_line(outcome.err, "ignd_bench");
 }
 
 TEST(Bench, PrintsOneObjectPerLine) {
