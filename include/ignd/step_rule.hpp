@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/loss.hpp"
 
 #include <memory>
@@ -21,7 +22,7 @@ struct StepInput {
 
 // A step rule decides one scalar, xi: the direction is xi * (l_f j + lambda w). It is a pure function and the
 // learning rate is not in it.
-class StepRule {
+class IGND_API StepRule {
  public:
   virtual ~StepRule() = default;
 
@@ -57,8 +58,8 @@ class StepRule {
 //   gauss-newton:eps_c=auto,eps_lm=1e-5     xi = 1 / ((l_ff + eps_c) s + eps_LM + lambda)
 // eps_c=auto takes the loss's default. Both eps zero gives the undamped Moore-Penrose step. Wherever a quotient is
 // 0/0 the step is zero.
-std::shared_ptr<const StepRule> make_step_rule(std::string_view spec);
+IGND_API std::shared_ptr<const StepRule> make_step_rule(std::string_view spec);
 
-std::vector<std::string> step_rule_names();
+IGND_API std::vector<std::string> step_rule_names();
 
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model_file.hpp"
 
 #include <cstdint>
@@ -32,7 +33,7 @@ using TrainProgress = std::function<bool(double share)>;
 // Trains a model on a table (CSV, TSV or svmlight, gzip or not), as `ignd train PATH --target TARGET` does with the
 // same options: the same bits. Throws InvalidArgument for options, with the nearest name of one that does not exist;
 // FileError and BadSample for data; Error where training diverged before there was anything to keep.
-TrainedTable train_table(const std::string& path, const std::string& target, const TrainSettings& settings = {},
-                         const TrainProgress& progress = {});
+IGND_API TrainedTable train_table(const std::string& path, const std::string& target,
+                                  const TrainSettings& settings = {}, const TrainProgress& progress = {});
 
 }  // namespace ignd
