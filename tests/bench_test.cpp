@@ -1,3 +1,4 @@
+#include "support.hpp"
 #include "tool_support.hpp"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ TEST(Bench, PrintsOneObjectPerLine) {
 }
 
 TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
+  if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
   const Outcome outcome = run_bench({"--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd float"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;

@@ -5,6 +5,7 @@
 #include "make_archive.hpp"
 #include "make_image.hpp"
 #include "scratch_folder.hpp"
+#include "support.hpp"
 #include "tool_support.hpp"
 
 #include <algorithm>
@@ -108,6 +109,9 @@ class NetworkTool : public ::testing::Test {
 
 class ImageTool : public NetworkTool {
  protected:
+  void SetUp() override {
+    if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
+  }
   Words train(const Words& more = {}) const {
     return Words{"train",    data_, "--size", "8",    "--model", "cnn:2/4",
                  "--epochs", "4",   "--lr",   "0.01", "--save",  model_} +
@@ -360,6 +364,7 @@ TEST_F(ImageTool, RefusesOtherFolders) {
 }
 
 TEST_F(NetworkTool, TakesNetworksFromFiles) {
+  if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
   const std::string data = fill("photos", pictures());
   write_text(
       path("net.toml"),
