@@ -16,7 +16,7 @@ struct Prediction {
   std::vector<double> probabilities = {};  // of classes, in the order of ModelFile::classes()
 };
 
-// A model of a table with all it needs to predict from new rows: what `ignd train` saves, and train_table() makes.
+// A model of a table with all it needs to predict from new rows: what `ignd train` saves, and train() makes.
 // Copies share the model.
 class IGND_API ModelFile {
  public:
@@ -39,7 +39,7 @@ class IGND_API ModelFile {
   std::vector<Prediction> predict_file(const std::string& path) const;
 
  private:
-  friend class TableTraining;
+  friend class LibraryTraining;
   struct Content;
   explicit ModelFile(std::shared_ptr<const Content> content);
 

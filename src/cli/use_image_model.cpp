@@ -1,19 +1,18 @@
 #include "cli/use_image_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "cli/read_images.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/training_data.hpp"
 #include "data/class_files.hpp"
 #include "data/data_file.hpp"
 #include "data/image.hpp"
 #include "ignd/error.hpp"
-#include "learn/image_dataset.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/image_model.hpp"
 
 #include <memory>

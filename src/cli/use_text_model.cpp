@@ -1,18 +1,18 @@
 #include "cli/use_text_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/class_data.hpp"
 #include "cli/class_predictions.hpp"
 #include "cli/model_summary.hpp"
 #include "cli/output.hpp"
 #include "cli/save_model.hpp"
+#include "cli/training_data.hpp"
 #include "data/catalogue.hpp"
 #include "data/class_files.hpp"
 #include "data/data_file.hpp"
 #include "data/text_set.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
-#include "learn/text_dataset.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/text_model.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include "data/image_cache.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/image_dataset.hpp"
+#include "learn/file_dataset.hpp"
 
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "learn/run.hpp"
 
+#include "base/pinned.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
@@ -16,11 +17,115 @@
 #include <fmt/format.h>
 
 namespace ignd {
+
+// What trains a model in a run: one sample at a time, or in batches. A model of several outputs is trained in batches,
+// of one sample if nothing else is asked for.
+class Learner : Pinned {
+ public:
+  virtual ~Learner() = default;
+
+  struct Learned {
+    std::size_t samples = 0;  // fewer than were given where the run ended
+    double loss = 0;          // their sum, by weight, each before it was learned from
+  };
+  // Learns from the samples, at most as many as a batch has.
+  virtual Learned learn(std::span<const Sample<float>> samples) = 0;
+
+  virtual StepStatus status() const = 0;
+  virtual std::unique_ptr<Model<float>> snapshot() const = 0;
+  virtual void save(Checkpoint& checkpoint) const = 0;
+  virtual void restore(const Checkpoint& checkpoint) = 0;
+};
+
 namespace {
 
-std::size_t checked_size(const BatchOptions& batch, std::size_t rows) {
-  if (batch.size <= rows) return batch.size;
-  throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch.size, rows));
+struct LearnerOptions {
+  std::string loss;
+  Optimizer optimizer;
+  Schedule schedule;
+  double l2 = 0;
+  std::optional<BatchOptions> batch;
+};
+
+class OneAtATime final : public Learner {
+ public:
+  OneAtATime(Model<float>& model, const LearnerOptions& options)
+      : trainer_(model, {.loss = make_loss(options.loss),
+                         .optimizer = options.optimizer,
+                         .schedule = options.schedule,
+                         .l2 = options.l2}) {}
+
+  Learned learn(std::span<const Sample<float>> samples) override {
+    infos_.resize(samples.size());
+    ignd::learn<float>(trainer_, samples, infos_);
+    Learned learned;
+    for (; learned.samples < samples.size(); ++learned.samples) {
+      const StepInfo& info = infos_[learned.samples];
+      if (info.status != StepStatus::learned && info.status != StepStatus::zero_weight) break;
+      learned.loss += samples[learned.samples].weight * info.loss.value;
+    }
+    return learned;
+  }
+
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+  void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+
+ private:
+  Trainer<float> trainer_;
+  std::vector<StepInfo> infos_;
+};
+
+class InBatches final : public Learner {
+ public:
+  InBatches(Model<float>& model, const LearnerOptions& options, const BatchOptions& batch)
+      : trainer_(model, {.loss = make_vector_loss(options.loss),
+                         .optimizer = options.optimizer,
+                         .schedule = options.schedule,
+                         .l2 = options.l2,
+                         .batch = batch}) {}
+
+  Learned learn(std::span<const Sample<float>> samples) override {
+    const BatchStepInfo info = trainer_.step(samples);
+    if (trainer_.status() != StepStatus::learned) return {};
+    return {samples.size(), info.weight * info.loss};
+  }
+
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+  void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+
+ private:
+  BatchTrainer<float> trainer_;
+};
+
+// Samples of a step of such a learner; none if it takes one sample after the other, however many it is given.
+std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked) {
+  if (asked || model.outputs() == 1) return asked;
+  return BatchOptions{.size = 1};
+}
+
+// The model must outlive it. Throws InvalidArgument.
+std::unique_ptr<Learner> make_learner(Model<float>& model, const LearnerOptions& options) {
+  if (const auto batch = batch_of(model, options.batch)) return std::make_unique<InBatches>(model, options, *batch);
+  return std::make_unique<OneAtATime>(model, options);
+}
+
+LearnerOptions learner_options(const Dataset& dataset, const TrainingOptions& options,
+                               const std::optional<BatchOptions>& batch) {
+  const std::size_t rows = dataset.split().train.size();
+  if (batch && batch->size > rows) {
+    throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch->size, rows));
+  }
+  const std::size_t together = batch ? std::max<std::size_t>(batch->size, 1) : 1;
+  const std::uint64_t steps = options.epochs * ((rows + together - 1) / together);
+  return {.loss = dataset.loss(),
+          .optimizer = options.optimizer,
+          .schedule = run_schedule(options.schedule, options.rate, steps),
+          .l2 = options.l2,
+          .batch = batch};
 }
 
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
@@ -42,6 +147,19 @@ void set_number(Checkpoint& checkpoint, const std::string& name, double value) {
 
 double number_in(const Checkpoint& checkpoint, const std::string& name) { return checkpoint.array<double>(name, 1)[0]; }
 
+std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
+                                      std::span<const std::uint32_t> rows) {
+  ModelOutputs outputs_of(model);
+  try {
+    return evaluate(dataset, rows, [&](const Input<float>& x, std::span<double> outputs) {
+      if (stop.load(std::memory_order_relaxed)) throw Stopped();
+      outputs_of(x, outputs);
+    });
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
 RunStatus status_of(const std::string& name) {
   const auto status = parse_run_status(name);
   if (!status) throw FileError(fmt::format("the run has an unknown status {}", in_quotes(name)));
@@ -49,6 +167,12 @@ RunStatus status_of(const std::string& name) {
 }
 
 }  // namespace
+
+std::string describe(const BatchOptions& batch) {
+  std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
+  if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
+  return text + (batch.adaptive ? " adaptive" : "");
+}
 
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps) {
   const std::size_t colon = text.find(':');
@@ -68,17 +192,9 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
   return Schedule::parse(spec);
 }
 
-std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
-                                      std::span<const std::uint32_t> rows) {
-  ModelOutputs outputs_of(model);
-  try {
-    return evaluate(dataset, rows, [&](const Input<float>& x, std::span<double> outputs) {
-      if (stop.load(std::memory_order_relaxed)) throw Stopped();
-      outputs_of(x, outputs);
-    });
-  } catch (const Stopped&) {
-    return std::nullopt;
-  }
+void check_run(const Dataset& dataset, const TrainingOptions& options) {
+  const auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  make_learner(*model, learner_options(dataset, options, batch_of(*model, options.batch)));
 }
 
 Run::Run(const Dataset& dataset, TrainingOptions options)
@@ -86,15 +202,9 @@ Run::Run(const Dataset& dataset, TrainingOptions options)
       options_(std::move(options)),
       model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
       batch_(batch_of(*model_, options_.batch)),
-      at_a_time_(batch_ ? checked_size(*batch_, dataset.split().train.size()) : dataset.samples_at_a_time()),
+      learner_(make_learner(*model_, learner_options(dataset, options_, batch_))),
+      at_a_time_(batch_ ? batch_->size : dataset.samples_at_a_time()),
       scratch_(at_a_time_ * dataset.scratch_size()) {
-  const std::size_t rows = dataset.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
-  const std::uint64_t steps = options_.epochs * ((rows + together - 1) / together);
-  learner_ = make_learner(*model_, {.loss = dataset.loss(),
-                                    .optimizer = options_.optimizer,
-                                    .schedule = run_schedule(options_.schedule, options_.rate, steps),
-                                    .l2 = options_.l2,
-                                    .batch = batch_});
   const auto& judges = dataset.split().validation.empty() ? dataset.split().train : dataset.split().validation;
   const auto zero = [](const Input<float>&, std::span<double> outputs) { std::ranges::fill(outputs, 0.0); };
   // Scaled targets cost about 1 where zero is predicted, and others about what the untrained network costs. The rows
@@ -105,6 +215,8 @@ Run::Run(const Dataset& dataset, TrainingOptions options)
   if (options_.epochs == 0) status_ = RunStatus::finished;
   start_epoch();
 }
+
+Run::~Run() = default;
 
 void Run::start_epoch() {
   position_ = 0;
@@ -195,10 +307,17 @@ std::optional<EpochReport> Run::learn_epoch(const std::atomic<bool>& stop, const
   return finish_epoch(stop);
 }
 
+std::unique_ptr<Model<float>> Run::last() const { return learner_->snapshot(); }
+
 std::unique_ptr<Model<float>> Run::kept() const {
   auto model = model_->clone();
   std::ranges::copy(best_weights_, model->parameters().begin());
   return model;
+}
+
+std::optional<Scores> Run::measure(Iterate iterate, std::span<const std::uint32_t> rows,
+                                   const std::atomic<bool>& stop) const {
+  return evaluate_unless(stop, dataset_, iterate == Iterate::last ? *last() : *kept(), rows);
 }
 
 void Run::save(Checkpoint& checkpoint) const {

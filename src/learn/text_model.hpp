@@ -1,6 +1,6 @@
 #pragma once
 
-#include "learn/text_dataset.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/trained_model.hpp"
 
 namespace ignd {
