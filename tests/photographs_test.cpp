@@ -3,6 +3,7 @@
 #include "ignd/error.hpp"
 #include "lab/task.hpp"
 #include "scratch_folder.hpp"
+#include "support.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -62,6 +63,7 @@ TEST(TrainingTask, NetworksThatDoNotFitAreFaults) {
 }
 
 TEST(TrainingTask, CostGrowsWithTheWork) {
+  if (!has_convolutions) GTEST_SKIP() << no_convolutions;
   Settings more =
       settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "20"}});
   Settings less = settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "2"}});
@@ -123,6 +125,7 @@ std::optional<RunResult> run_until(double share, const RunConfig& config, const 
 class Photographs : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (!has_convolutions) GTEST_SKIP() << no_convolutions;
     const std::string lacking = training_task().missing(small_settings());
     if (!lacking.empty()) GTEST_SKIP() << lacking;
   }

@@ -385,7 +385,7 @@ TEST(Factory, DefaultsAreTheDocumentedOnes) {
   for (const auto& name : step_rule_names()) EXPECT_TRUE(make_step_rule(name)->spec().starts_with(name)) << name;
 }
 
-TEST(Factory, GarbageIsRefused) {
+TEST(Factory, GarbledRulesAreRefused) {
   const std::vector<std::string> garbage{"",
                                          " ",
                                          ":",

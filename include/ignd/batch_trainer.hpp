@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/batch.hpp"
 #include "ignd/trainer.hpp"
 #include "ignd/vector_loss.hpp"
@@ -20,8 +21,8 @@ enum class BatchMode {
   exact     // the damped Gauss-Newton step of the whole batch
 };
 
-const char* to_string(BatchMode mode);
-BatchMode find_batch_mode(std::string_view name);  // throws InvalidArgument
+IGND_API const char* to_string(BatchMode mode);
+IGND_API BatchMode find_batch_mode(std::string_view name);  // throws InvalidArgument
 
 struct BatchOptions {
   std::size_t size = 32;
@@ -57,13 +58,13 @@ struct BatchStepInfo {
 };
 
 // One line of text, "step 12 samples 32 ...".
-std::string to_string(const BatchStepInfo& info);
+IGND_API std::string to_string(const BatchStepInfo& info);
 
 // Trains on mini-batches, with models of one or several outputs. An importance weight is a number of repetitions: a
 // sample of weight 2 counts as two in the batch (but as one for a preconditioner, which looks at inputs alone). The
 // model must outlive the trainer. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
-class BatchTrainer {
+class IGND_API BatchTrainer {
  public:
   // Throws InvalidArgument, listing every fault of the options and every pair that cannot be combined.
   BatchTrainer(Model<T>& model, BatchTrainerOptions options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/loss.hpp"
 
 #include <memory>
@@ -22,7 +23,7 @@ struct StepInput {
 
 // A step rule decides one scalar, xi: the direction is xi * (l_f j + lambda w). It is a pure function and the
 // learning rate is not in it. What a rule remembers of earlier samples, the trainer keeps for it.
-class StepRule {
+class IGND_API StepRule {
  public:
   virtual ~StepRule() = default;
 
@@ -68,8 +69,8 @@ class StepRule {
 //   relative:eps_c=auto,rho=1,memory=1000   xi = 1 / (q + rho m + lambda), q = (l_ff + eps_c) s, m its running mean
 // eps_c=auto takes the loss's default. Both eps zero gives the undamped Moore-Penrose step. Wherever a quotient is
 // 0/0 the step is zero.
-std::shared_ptr<const StepRule> make_step_rule(std::string_view spec);
+IGND_API std::shared_ptr<const StepRule> make_step_rule(std::string_view spec);
 
-std::vector<std::string> step_rule_names();
+IGND_API std::vector<std::string> step_rule_names();
 
 }  // namespace ignd
