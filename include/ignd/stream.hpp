@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
 #include "ignd/schedule.hpp"
@@ -32,7 +33,7 @@ struct StreamOptions {
 
 // Progressive: every example is predicted before it is learned from. The squared loss is reported as (f - y)^2, the
 // logistic loss as log loss.
-struct StreamStatistics {
+struct IGND_API StreamStatistics {
   std::uint64_t rows = 0;      // all of them
   std::uint64_t examples = 0;  // with a label
   std::uint64_t skipped = 0;   // bad ones
@@ -54,7 +55,7 @@ struct StreamStatistics {
 
 // A number stopped being finite. What was learned before can still be saved, but nothing more can be learned. The
 // message names the line of a file, or the number of the example.
-class LearningEnded : public Error {
+class IGND_API LearningEnded : public Error {
   using Error::Error;
 };
 
@@ -98,7 +99,7 @@ struct OnlinePrediction {
 //
 // Without a loss the labels decide, as in the tool: at the third distinct label, after 1,000 examples, or at finish().
 // Until then examples are held back, and predictions are 0. Give a loss to learn from the first example on.
-class OnlineLearner {
+class IGND_API OnlineLearner {
  public:
   // `target` names the label's column, and `weight` that of the weights, if the files to learn have one. Files of
   // svmlight and of Vowpal Wabbit's format have no columns: leave both empty. Throws InvalidArgument, with every fault

@@ -1,6 +1,5 @@
 #include "cli/compare.hpp"
 
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/comparison_table.hpp"
 #include "cli/output.hpp"
@@ -13,11 +12,11 @@
 #include "data/network_file.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
+#include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
-#include "lab/study_budget.hpp"
 #include "learn/open_dataset.hpp"
 #include "report/format.hpp"
-#include "report/recommendation.hpp"
+#include "report/statistics.hpp"
 
 #include <algorithm>
 #include <filesystem>

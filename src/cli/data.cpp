@@ -3,7 +3,7 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "data/catalogue.hpp"
-#include "lab/fetch.hpp"
+#include "lab/download.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "cli/progress.hpp"
 
-#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/output.hpp"
 
 #include <algorithm>

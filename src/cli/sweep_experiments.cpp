@@ -1,6 +1,5 @@
 #include "cli/sweep_experiments.hpp"
 
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"

@@ -1,6 +1,5 @@
 #include "cli/training.hpp"
 
-#include "base/duration.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/confusion_table.hpp"
@@ -12,7 +11,7 @@
 #include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
 #include "learn/engine.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"
@@ -169,8 +168,8 @@ class Training final : public RunObserver {
       throw FileError(fmt::format("cannot resume {}: its learning rate is {}", quoted_path(options_.resume), rate));
     }
     if (const auto asked = rate_of(options_); asked && *asked != rate) {
-      throw FileError(fmt::format("cannot resume {}: its learning rate is {}, not {}", quoted_path(options_.resume),
-                                  rate, *asked));
+      throw FileError(
+          fmt::format("cannot resume {}: its learning rate is {}, not {}", quoted_path(options_.resume), rate, *asked));
     }
     options_.spec.training.rate = rate;
   }

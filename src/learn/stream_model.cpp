@@ -13,22 +13,10 @@
 namespace ignd {
 namespace {
 
-const char* name_of(ExampleFormat format) {
-  switch (format) {
-    case ExampleFormat::svmlight:
-      return "svmlight";
-    case ExampleFormat::vw:
-      return "vw";
-    case ExampleFormat::csv:
-      return "csv";
-  }
-  return "";
-}
+const std::string& name_of(ExampleFormat format) { return format_info(format).name; }
 
 ExampleFormat format_named(const std::string& name) {
-  for (const auto format : {ExampleFormat::svmlight, ExampleFormat::vw, ExampleFormat::csv}) {
-    if (name == name_of(format)) return format;
-  }
+  if (const FormatInfo* const info = find_format(name)) return info->format;
   throw FileError(fmt::format("it was learned from the format {}, which this program does not know", in_quotes(name)));
 }
 
@@ -43,7 +31,7 @@ CellFormat format_in(const std::string& spec) {
 // The format that the user says the data have. No value if it is to be guessed.
 std::optional<ExampleFormat> asked_format(const DataFile& data) {
   if (data.format.empty()) return std::nullopt;
-  return format_named(data.format == "tsv" ? "csv" : data.format);
+  return format_named(data.format);
 }
 
 void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
@@ -67,7 +55,7 @@ bool is_stream_model(const Checkpoint& checkpoint) {
 }
 
 void StreamInput::save(Checkpoint& checkpoint) const {
-  checkpoint.set("stream.format", std::string(name_of(format)));
+  checkpoint.set("stream.format", name_of(format));
   checkpoint.set("stream.target", target);
   checkpoint.set("stream.weight", weight);
   checkpoint.set("stream.columns", std::uint64_t{features.size()});
