@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model.hpp"
 
 #include <cstddef>
@@ -37,11 +38,12 @@ struct DerivativeOptions {
 //   - that batches give the same outputs and sensitivities. Models of several outputs are checked by batches alone.
 // Returns the first fault. Throws BadSample where the model refuses an input, InvalidArgument where there is none.
 template <class T>
-DerivativeReport check_model(const Model<T>& model, std::span<const Input<T>> inputs,
-                             const DerivativeOptions& options = {});
+IGND_API DerivativeReport check_model(const Model<T>& model, std::span<const Input<T>> inputs,
+                                      const DerivativeOptions& options = {});
 
 // The same at inputs of `features` dense values, drawn from a normal distribution.
 template <class T>
-DerivativeReport check_model(const Model<T>& model, std::size_t features, const DerivativeOptions& options = {});
+IGND_API DerivativeReport check_model(const Model<T>& model, std::size_t features,
+                                      const DerivativeOptions& options = {});
 
 }  // namespace ignd

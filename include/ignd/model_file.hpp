@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +18,7 @@ struct Prediction {
 
 // A model of a table with all it needs to predict from new rows: what `ignd train` saves, and train() makes.
 // Copies share the model.
-class ModelFile {
+class IGND_API ModelFile {
  public:
   // Throws FileError where the file is damaged, or holds a model of something else.
   static ModelFile load(const std::string& path);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model.hpp"
 
 #include <filesystem>
@@ -13,16 +14,16 @@ namespace ignd {
 // Writes the file whole or not at all. Save a trainer's snapshot() rather than the model that it trains, whose rows may
 // be behind. Throws InvalidArgument if weights are not finite, and FileError.
 template <class T>
-void save_model(const std::filesystem::path& path, const Model<T>& model);
+IGND_API void save_model(const std::filesystem::path& path, const Model<T>& model);
 
 // One of the library's own models. Throws FileError if the file is damaged, or holds anything else: a training run, a
 // model of another precision, or one that make_model does not know.
 template <class T>
-std::unique_ptr<Model<T>> load_model(const std::filesystem::path& path);
+IGND_API std::unique_ptr<Model<T>> load_model(const std::filesystem::path& path);
 
 // Reads the weights into a model that has the spec of the saved one; it may be a model of your own. Throws FileError
 // as load_model does, and then leaves the model as it was.
 template <class T>
-void load_weights(const std::filesystem::path& path, Model<T>& model);
+IGND_API void load_weights(const std::filesystem::path& path, Model<T>& model);
 
 }  // namespace ignd
