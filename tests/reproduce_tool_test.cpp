@@ -269,7 +269,7 @@ TEST_F(ReproduceTool, AFullDiskLosesNothing) {
   const std::string words = fmt::format("\"$ignd\" reproduce '{}' --out '{}' --jobs 2", path("scales.toml"), path("r"));
   const Outcome outcome = testing::run_shell("ulimit -f 400; " + words);
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, "what was stored before is there")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "earlier results are safe")) << outcome.err;
   EXPECT_GT(count_runs("r"), 0U);
   EXPECT_LT(count_runs("r"), all_runs);
   ASSERT_EQ(run_tool(command("r")).exit_code, 0);
