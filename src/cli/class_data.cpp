@@ -1,7 +1,7 @@
 #include "cli/class_data.hpp"
 
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"

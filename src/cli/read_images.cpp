@@ -1,7 +1,6 @@
 #include "cli/read_images.hpp"
 
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/console.hpp"
 #include "cli/stop_signal.hpp"
 
 #include <optional>

@@ -1,10 +1,6 @@
-#include "cli/reproduce.hpp"
-
-#include "cli/experiment_files.hpp"
-#include "cli/output.hpp"
-#include "cli/report_folder.hpp"
-#include "cli/shell_word.hpp"
-#include "cli/sweep_experiments.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/experiments.hpp"
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"

@@ -1,7 +1,7 @@
 #include "cli/save_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/console.hpp"
 #include "core/saved_run.hpp"
 #include "ignd/error.hpp"
 
@@ -129,7 +129,7 @@ std::string whole_path(const std::string& partial) {
   return partial;
 }
 
-ModelFile::ModelFile(const Options& options, const DataFile& data)
+OutputFile::OutputFile(const Options& options, const DataFile& data)
     : path_(!options.save.empty()     ? options.save
             : !options.resume.empty() ? whole_path(options.resume)
                                       : default_model_path(data.path)),
@@ -150,7 +150,7 @@ ModelFile::ModelFile(const Options& options, const DataFile& data)
   lock();
 }
 
-ModelFile::~ModelFile() {
+OutputFile::~OutputFile() {
   if (lock_ < 0) return;
   if (is_at(lock_, lock_path_)) ::unlink(lock_path_.c_str());
   ::close(lock_);
@@ -158,7 +158,7 @@ ModelFile::~ModelFile() {
 
 // A file that is there already is never written to: it may be anybody's. One that nobody has locked is removed, since
 // its owner is dead.
-void ModelFile::lock() {
+void OutputFile::lock() {
   const auto failed = [this](int error) {
     return FileError(fmt::format("cannot save {}: cannot lock {}: {}", quoted_path(path_), quoted_path(lock_path_),
                                  std::generic_category().message(error)));
@@ -192,7 +192,7 @@ void ModelFile::lock() {
   }
 }
 
-void ModelFile::check_same_data(const Checkpoint& now) const {
+void OutputFile::check_same_data(const Checkpoint& now) const {
   std::error_code ignored;
   if (asked_ || !fs::exists(path_, ignored) || fs::is_empty(path_, ignored)) return;
   std::string fault;
@@ -207,7 +207,7 @@ void ModelFile::check_same_data(const Checkpoint& now) const {
   throw FileError(fmt::format("{}; --save {} replaces it, --save and another name keeps it", fault, shell_word(path_)));
 }
 
-Saved ModelFile::save(const Checkpoint& checkpoint) {
+Saved OutputFile::save(const Checkpoint& checkpoint) {
   std::error_code ignored;
   const bool replaces = !goes_on_ && fs::exists(path_, ignored) && !fs::is_empty(path_, ignored);
   Saved saved = save_somewhere(checkpoint, path_);
@@ -216,7 +216,7 @@ Saved ModelFile::save(const Checkpoint& checkpoint) {
   return saved;
 }
 
-Saved ModelFile::save_partial(const Checkpoint& checkpoint) {
+Saved OutputFile::save_partial(const Checkpoint& checkpoint) {
   Saved saved = save_somewhere(checkpoint, partial_);
   if (saved.fault.empty()) has_partial_ = true;
   return saved;

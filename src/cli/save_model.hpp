@@ -27,7 +27,7 @@ struct Saved {
 
 // The file that a run will save its model in. From the start to the end of the run no other run can have the same one.
 // The lock is a file beside it, `.NAME.lock`; it is void as soon as its owner is dead.
-class ModelFile : Pinned {
+class OutputFile : Pinned {
  public:
   struct Options {
     std::string save;    // the name that the user gave; empty: none
@@ -35,8 +35,8 @@ class ModelFile : Pinned {
   };
 
   // Throws FileError where nothing could be saved, another run has the name, or a file there is not a model.
-  ModelFile(const Options& options, const DataFile& data);
-  ~ModelFile();
+  OutputFile(const Options& options, const DataFile& data);
+  ~OutputFile();
 
   const std::string& path() const { return path_; }
 

@@ -1,7 +1,7 @@
 #include "cli/stream_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

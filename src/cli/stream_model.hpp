@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/json_line.hpp"
+#include "cli/console.hpp"
 #include "cli/prediction_writer.hpp"
 #include "data/data_file.hpp"
 #include "data/example_reader.hpp"

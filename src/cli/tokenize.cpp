@@ -1,7 +1,6 @@
-#include "cli/tokenize.hpp"
-
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "data/byte_source.hpp"
 #include "data/catalogue.hpp"
 #include "data/tokenizer.hpp"

@@ -1,7 +1,7 @@
 // Tables to train on.
 #include "base/text.hpp"
-#include "cli/output.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/training_data.hpp"
 #include "data/cell_format.hpp"
 #include "ignd/error.hpp"

@@ -3,13 +3,10 @@
 #include "base/duration.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
-#include "cli/confusion_table.hpp"
-#include "cli/json_line.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/console.hpp"
+#include "cli/describe.hpp"
+#include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -50,7 +47,7 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 // One training run as the user sees it.
 class Training {
  public:
-  Training(const TrainingData& data, TrainOptions options, ModelFile& file)
+  Training(const TrainingData& data, TrainOptions options, OutputFile& file)
       : data_(data),
         options_(std::move(options)),
         file_(file),
@@ -230,7 +227,7 @@ class Training {
       progress.clear();
       print_epoch(*report);
       const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-      if (due && run.status() == RunStatus::running) save(run, &ModelFile::save_partial);
+      if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
     }
     learned_ = run.learned() - first_step;
     seconds_ = seconds_since(start);
@@ -254,7 +251,7 @@ class Training {
   }
 
   // Whatever happens, training goes on; the exit code tells.
-  void save(const Run& run, Saved (ModelFile::*how)(const Checkpoint&)) {
+  void save(const Run& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.spec.training.rate, 1));
@@ -270,7 +267,7 @@ class Training {
   }
 
   int interrupted(const Run& run) {
-    save(run, &ModelFile::save_partial);
+    save(run, &OutputFile::save_partial);
     if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
                 with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(saved_.path),
@@ -284,7 +281,7 @@ class Training {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
-    if (!learned_nothing || file_.path() != options_.resume) save(run, &ModelFile::save);
+    if (!learned_nothing || file_.path() != options_.resume) save(run, &OutputFile::save);
     try {
       print_result(run);
     } catch (const Stopped&) {
@@ -374,7 +371,7 @@ class Training {
 
   const TrainingData& data_;
   TrainOptions options_;
-  ModelFile& file_;
+  OutputFile& file_;
   bool talks_;
   const Dataset& task_;
   StopSignal stop_;
@@ -386,7 +383,7 @@ class Training {
 
 }  // namespace
 
-int train_on(const TrainingData& data, TrainOptions options, ModelFile& file, const std::optional<Checkpoint>& saved) {
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved) {
   return Training(data, std::move(options), file).run(saved);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "cli/json_line.hpp"
+#include "cli/console.hpp"
 #include "cli/train.hpp"
 #include "learn/dataset.hpp"
 #include "learn/table_baselines.hpp"

@@ -2,7 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "learn/metric_checks.hpp"
-#include "learn/softmax.hpp"
+#include "learn/model_outputs.hpp"
 
 #include <cmath>
 

@@ -7,8 +7,8 @@
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 #include "learn/datasets.hpp"
-#include "learn/model_file_content.hpp"
 #include "learn/race.hpp"
+#include "learn/table_model.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -134,9 +134,8 @@ class TableTraining {
     };
     report.validation = measure(dataset_.split().validation);
     report.test = measure(dataset_.split().test);
-    TableModel model{{dataset_.target(), dataset_.loss(), std::move(kept)}, dataset_.encoder()};
-    return {ModelFile(std::make_shared<const ModelFile::Content>(ModelFile::Content{std::move(model)})),
-            std::move(report)};
+    TableModel model({dataset_.target(), dataset_.loss(), std::move(kept)}, dataset_.encoder());
+    return {ModelFile(std::make_shared<const TableModel>(std::move(model))), std::move(report)};
   }
 
   RunSpec spec_;

@@ -1,13 +1,12 @@
-#include "cli/report_folder.hpp"
+#include "report/report.hpp"
 
 #include "base/text.hpp"
-#include "cli/experiment_files.hpp"
-#include "cli/output.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/experiments.hpp"
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"
-#include "report/report.hpp"
 
 #include <algorithm>
 #include <filesystem>
