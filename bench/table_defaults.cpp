@@ -3,7 +3,7 @@
 // or log loss), the mean over three seeds.
 //   build/release/bin/table_defaults [FOLDER for the data sets]
 #include "ignd/ignd.hpp"
-#include "learn/race.hpp"
+#include "learn/search.hpp"
 #include "learn/table_dataset.hpp"
 
 #include <algorithm>
@@ -132,7 +132,7 @@ double score(const Scores& quality, const Scores& constant) {
 double train(const TableDataset& task, TrainingOptions options, bool raced) {
   const std::atomic<bool> stop = false;
   if (raced) {
-    const Race result = race(task, options, 20'000, stop);
+    const RateSearch result = search_rate(parallel_cpu_engine(), task, options, {}, stop);
     if (!result.best) return std::nan("");
     options.rate = *result.best;
   }
@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
     for (const char* name : {"sgd", "ignd", "adam", "adam-ignd"}) {
       TrainingOptions options;
       options.optimizer = find_optimizer(name);
-      for (const double rate : race_rates(options.optimizer)) {
+      for (const double rate : usual_rates(options.optimizer)) {
         options.rate = rate;
         print_row(tables, fmt::format("{} {}", name, rate), options, false);
       }

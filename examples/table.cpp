@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const ignd::TrainedTable trained = ignd::train_table(argv[1], argv[2], {{"epochs", "10"}, {"optimizer", "ignd"}});
+    const ignd::Trained trained = ignd::train(argv[1], {{"target", argv[2]}, {"epochs", "10"}, {"optimizer", "ignd"}});
     for (const auto& [name, value] : trained.report.test) std::printf("test %s %.4g\n", name.c_str(), value);
     trained.model.save("model.ignd");
 

@@ -28,23 +28,21 @@ const auto ignore = [](const SweepProgress&) {};
 class TestEngine : public Engine {
  public:
   std::string name() const override { return "test"; }
-  std::string refusal(const RunSpec& spec) const override {
-    return spec.training.optimizer.transform == refused ? "it does not know this transform" : "";
+  std::string refusal(const Dataset& /*dataset*/, const TrainingOptions& options) const override {
+    return options.optimizer.transform == refused ? "it does not know this transform" : "";
   }
   std::size_t group_size() const override { return size; }
 
-  void train(std::span<const RunSlot> group, const Dataset& dataset, const Ended& ended) const override {
+  void train(std::span<const RunSlot> group, const Dataset& dataset, const std::atomic<bool>& stop) const override {
     const std::lock_guard lock(mutex_);
     ++groups;
     largest = std::max(largest, group.size());
     for (std::size_t i = group.size(); i-- > 0;) {  // from the last to the first: no order is promised
-      EXPECT_EQ(refusal(*group[i].spec), "");
-      EXPECT_EQ(group_key(*group[i].spec), group_key(*group[0].spec)) << "one dataset and one architecture";
+      EXPECT_EQ(refusal(dataset, *group[i].options), "");
+      EXPECT_EQ(group[i].options->model, group[0].options->model) << "one architecture";
       if (fails_at > 0 && runs + 1 == fails_at) throw Error("the device is gone");
-      cpu_engine().train(group.subspan(i, 1), dataset, [&](std::size_t, RunResult result) {
-        ++runs;
-        ended(i, std::move(result));
-      });
+      cpu_engine().train(group.subspan(i, 1), dataset, stop);
+      ++runs;
     }
   }
 

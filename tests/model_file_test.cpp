@@ -3,7 +3,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
-#include "ignd/train_table.hpp"
+#include "ignd/train.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
@@ -41,10 +41,11 @@ class TablesFromCode : public ::testing::Test {
   std::string path(const std::string& name) const { return (scratch_ / name.c_str()).string(); }
 
   // The columns of a target's own kind out of the way.
-  TrainedTable train(const std::string& target, TrainSettings settings = {}) const {
+  Trained train(const std::string& target, TrainSettings settings = {}) const {
+    settings.emplace("target", target);
     settings.try_emplace("epochs", "3");
     settings.try_emplace("model", "mlp:8");
-    return train_table(path("t.csv"), target, settings);
+    return ignd::train(path("t.csv"), settings);
   }
 
   testing::ScratchFolder scratch_;
@@ -71,7 +72,7 @@ TEST_F(TablesFromCode, TrainTheBitsThatTheToolTrains) {
     words.insert(words.end(), {"--epochs", "3", "--model", "mlp:8", "--quiet"});
     for (const auto& [name, value] : settings) words.insert(words.end(), {"--" + name, value});
     ASSERT_EQ(run_tool(words).exit_code, 0);
-    const TrainedTable trained = train(target, settings);
+    const Trained trained = train(target, settings);
     trained.model.save(path("code.ignd"));
     const Checkpoint tool = Checkpoint::read(path("tool.ignd"));
     const Checkpoint code = Checkpoint::read(path("code.ignd"));
@@ -154,7 +155,7 @@ TEST_F(TablesFromCode, SayWhatIsWrong) {
   EXPECT_NE(fault({{"optimizer", "adam"}, {"rule", "gradient"}}), "");
   EXPECT_NE(fault({{"lr", "0"}}), "");
   EXPECT_THROW(train("z"), InvalidArgument);
-  EXPECT_THROW(train_table(path("none.csv"), "y"), FileError);
+  EXPECT_THROW(ignd::train(path("none.csv"), {{"target", "y"}}), FileError);
   EXPECT_THROW(train("y", {{"lr", "1e9"}, {"optimizer", "sgd"}, {"schedule", "constant"}}), Error);
 
   const ModelFile model = train("y", {{"lr", "0.01"}}).model;
@@ -168,12 +169,13 @@ TEST_F(TablesFromCode, SayWhatIsWrong) {
 
 TEST_F(TablesFromCode, CanBeEnded) {
   int calls = 0;
-  const TrainedTable some = train_table(path("t.csv"), "y", {{"lr", "0.01"}, {"epochs", "1000"}, {"patience", "1000"}},
-                                        [&](double share) { return share < 0.05 && ++calls > 0; });
+  const Trained some =
+      ignd::train(path("t.csv"), {{"target", "y"}, {"lr", "0.01"}, {"epochs", "1000"}, {"patience", "1000"}},
+                  [&](double share) { return share < 0.05 && ++calls > 0; });
   EXPECT_EQ(some.report.status, "running");
   EXPECT_LT(some.report.epochs, 100U);
   EXPECT_GT(calls, 1);
-  EXPECT_THROW(train_table(path("t.csv"), "y", {}, [](double) { return false; }), Error);
+  EXPECT_THROW(ignd::train(path("t.csv"), {{"target", "y"}}, [](double) { return false; }), Error);
 }
 
 }  // namespace

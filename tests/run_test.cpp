@@ -4,7 +4,7 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/race.hpp"
+#include "learn/search.hpp"
 #include "learn/table_baselines.hpp"
 #include "learn/table_model.hpp"
 #include "support.hpp"
@@ -593,51 +593,51 @@ TEST(CheckLoss, KnowsSoftmaxBesidesTheLossesOfOneOutput) {
   }
 }
 
-TEST(Race, KeepsToItsBudget) {
+TEST(RateSearch, KeepsToItsBudget) {
   const TableDataset task(curved(), task_options());
   for (const std::uint64_t samples : {1U, 7U, 100U, 480U, 1000U, 2000U, 1000000U}) {
-    const Race result = race(task, run_options(), samples, never);
+    const RateSearch result = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = samples}, never);
     EXPECT_LE(result.samples, samples);
     EXPECT_LE(result.rows, task.split().train.size());
     EXPECT_EQ(result.samples % result.rows, 0U);
     EXPECT_LE(result.samples / result.rows, run_options().epochs);
-    EXPECT_EQ(result.rates.size(), race_rates(run_options().optimizer).size());
+    EXPECT_EQ(result.rates.size(), usual_rates(run_options().optimizer).size());
   }
 }
 
 // What an optimizer is, and not how it is spelled, says which rates are tried.
-TEST(Race, TriesTheSameRatesForEverySpelling) {
+TEST(RateSearch, TriesTheSameRatesForEverySpelling) {
   for (const char* plain : {" plain", "plain ", "\tplain"}) {
-    EXPECT_EQ(race_rates({"gradient", plain}), race_rates({"gradient", "plain"})) << plain;
-    EXPECT_EQ(race_rates({" gradient", plain}), race_rates({"gradient", "plain"})) << plain;
-    EXPECT_EQ(race_rates({"gauss-newton:eps_c=0", plain}), race_rates({"gauss-newton", "plain"})) << plain;
+    EXPECT_EQ(usual_rates({"gradient", plain}), usual_rates({"gradient", "plain"})) << plain;
+    EXPECT_EQ(usual_rates({" gradient", plain}), usual_rates({"gradient", "plain"})) << plain;
+    EXPECT_EQ(usual_rates({"gauss-newton:eps_c=0", plain}), usual_rates({"gauss-newton", "plain"})) << plain;
   }
-  EXPECT_NE(race_rates({"gradient", "plain"}), race_rates({"gauss-newton", "plain"}));
-  EXPECT_NE(race_rates({"gradient", "plain"}), race_rates({"gradient", "adam"}));
-  EXPECT_EQ(race_rates({"gradient", " adam : eps=1e-8"}), race_rates({"gradient", "adam"}));
+  EXPECT_NE(usual_rates({"gradient", "plain"}), usual_rates({"gauss-newton", "plain"}));
+  EXPECT_NE(usual_rates({"gradient", "plain"}), usual_rates({"gradient", "adam"}));
+  EXPECT_EQ(usual_rates({"gradient", " adam : eps=1e-8"}), usual_rates({"gradient", "adam"}));
 }
 
-TEST(Race, TakesTheSmallestOfTheGoodRates) {
+TEST(RateSearch, TakesTheSmallestOfTheGoodRates) {
   const TableDataset task(curved(), task_options());
-  const Race result = race(task, run_options(), 4000, never);
+  const RateSearch result = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 4000}, never);
   double lowest = HUGE_VAL;
-  for (const RacedRate& raced : result.rates) lowest = std::min(lowest, raced.loss);
-  for (const RacedRate& raced : result.rates) {
-    if (raced.rate <= *result.best) {
-      EXPECT_EQ(raced.loss <= 1.05 * lowest, raced.rate == *result.best);
+  for (const TriedRate& tried : result.rates) lowest = std::min(lowest, tried.loss);
+  for (const TriedRate& tried : result.rates) {
+    if (tried.rate <= *result.best) {
+      EXPECT_EQ(tried.loss <= 1.05 * lowest, tried.rate == *result.best);
     }
   }
 }
 
-TEST(Race, IsTheSameEveryTime) {
+TEST(RateSearch, IsTheSameEveryTime) {
   const TableDataset task(curved(), task_options());
-  const Race first = race(task, run_options(), 1000, never);
-  const Race again = race(task, run_options(), 1000, never);
+  const RateSearch first = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 1000}, never);
+  const RateSearch again = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 1000}, never);
   EXPECT_EQ(first.best, again.best);
   for (std::size_t i = 0; i < first.rates.size(); ++i) EXPECT_EQ(first.rates[i].loss, again.rates[i].loss);
 }
 
-TEST(Race, IsLostByRatesThatDiverge) {
+TEST(RateSearch, IsLostByRatesThatDiverge) {
   // Four copies of one feature: the steps of a momentum that forgets nothing add up until they explode.
   std::string csv = "a,b,c,d,y\n";
   RandomStream stream(5, "race");
@@ -651,40 +651,40 @@ TEST(Race, IsLostByRatesThatDiverge) {
   options.model = "linear";
   options.optimizer = {"gradient", "momentum:beta=0.999999"};
   options.schedule = "constant";
-  const Race some = race(task, options, 30000, never);
+  const RateSearch some = search_rate(parallel_cpu_engine(), task, options, {.samples = 30000}, never);
   bool diverged = false;
-  for (const RacedRate& raced : some.rates) {
-    if (std::isfinite(raced.loss)) continue;
+  for (const TriedRate& tried : some.rates) {
+    if (std::isfinite(tried.loss)) continue;
     diverged = true;
-    EXPECT_NE(some.best, raced.rate);
+    EXPECT_NE(some.best, tried.rate);
   }
   EXPECT_TRUE(diverged);
 }
 
-TEST(Race, StopsWhenAsked) {
+TEST(RateSearch, StopsWhenAsked) {
   const TableDataset task(curved(), task_options());
   const std::atomic<bool> stop = true;
-  const Race result = race(task, run_options(), 1000, stop);
+  const RateSearch result = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 1000}, stop);
   EXPECT_FALSE(result.best);
 }
 
-TEST(Race, HoldsRowsBackIfThereAreNoneToValidate) {
+TEST(RateSearch, HoldsRowsBackIfThereAreNoneToValidate) {
   DatasetOptions options = task_options();
   options.validation = 0;
   const TableDataset task(curved(), options);
-  const Race result = race(task, run_options(), 2000, never);
+  const RateSearch result = search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 2000}, never);
   EXPECT_TRUE(result.best);
   EXPECT_LT(result.rows, task.split().train.size());
 }
 
 // One row to validate with: its prediction cannot differ from others.
-TEST(Race, FindsARateForAFewRows) {
+TEST(RateSearch, FindsARateForAFewRows) {
   std::string csv = "x,y\n";
   for (int i = 0; i < 10; ++i) csv += fmt::format("{},{}\n", i, 3 * i);
   const Table table = table_of(csv);
   const TableDataset task(table, {.target = "y"});
   ASSERT_EQ(task.split().validation.size(), 1U);
-  EXPECT_TRUE(race(task, run_options(), 1000, never).best);
+  EXPECT_TRUE(search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 1000}, never).best);
 }
 
 TEST(RunSchedule, CompletesWhatIsGiven) {

@@ -20,7 +20,7 @@ struct Prediction {
 // What a model's samples are: rows of a table, image files, or texts in files or in a column of a table.
 enum class ModelKind { table, images, texts };
 
-// A model with all it needs to predict from new data: what `ignd train` saves and train_table() makes. Copies share the
+// A model with all it needs to predict from new data: what `ignd train` saves and train() makes. Copies share the
 // model. Models of streams have a header of their own, ignd/stream.hpp.
 class ModelFile {
  public:
@@ -46,7 +46,7 @@ class ModelFile {
   std::vector<Prediction> predict_file(const std::string& path) const;
 
  private:
-  friend class TableTraining;
+  friend class LibraryTraining;
   explicit ModelFile(std::shared_ptr<const TrainedModel> model);
 
   std::shared_ptr<const TrainedModel> model_;

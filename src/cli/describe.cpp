@@ -1,5 +1,7 @@
 #include "cli/describe.hpp"
 
+#include "base/text.hpp"
+
 #include <vector>
 
 #include <fmt/format.h>
@@ -83,6 +85,14 @@ std::string describe(const ColumnCode& code) {
                          missing);
   }
   return "";
+}
+
+void warn_of_skipped(std::span<const SkippedFile> files) {
+  if (files.empty()) return;
+  std::vector<std::string> faults;
+  for (const SkippedFile& file : files) faults.push_back(file.fault);
+  print_error("ignd: warning: {} file{} left out: {}\n", faults.size(), faults.size() == 1 ? " is" : "s are",
+              list_faults(faults));
 }
 
 }  // namespace ignd::cli

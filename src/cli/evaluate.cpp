@@ -1,5 +1,4 @@
 #include "base/stopped.hpp"
-#include "cli/class_data.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
 #include "cli/result_tables.hpp"

@@ -1,7 +1,7 @@
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "cli/class_data.hpp"
 #include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"

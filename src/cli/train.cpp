@@ -14,12 +14,9 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
-#include "ignd/step_rule.hpp"
-#include "ignd/transform.hpp"
 #include "learn/datasets.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <utility>
 
@@ -27,16 +24,6 @@
 
 namespace ignd::cli {
 namespace {
-
-constexpr const char* default_optimizer = "adam";
-
-Optimizer chosen_optimizer(const TrainOptions& options) {
-  if (!options.optimizer.empty()) return find_optimizer(options.optimizer);
-  Optimizer pair{.rule = "gauss-newton", .transform = "plain"};
-  if (!options.rule.empty()) pair.rule = options.rule;
-  if (!options.transform.empty()) pair.transform = options.transform;
-  return pair;
-}
 
 void check_batch(const TrainOptions& options) {
   if (!is_given(options, "--batch")) {
@@ -74,31 +61,16 @@ void refuse_foreign_options(const TrainOptions& options, RunKey::Use use, const 
   refuse_options(options, foreign, why);
 }
 
-const TrainingKind& training_kind(DataKind kind) {
-  if (kind == DataKind::table) return table_training;
-  return kind == DataKind::images ? image_training : text_training;
-}
-
 // Everything that can be known to be wrong before the data are read, which may take long.
 TrainOptions checked(TrainOptions options, DataKind kind) {
   RunSpec& spec = options.spec;
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
-  for (std::string* part : {&options.optimizer, &options.rule, &options.transform}) *part = tidy_spec(*part);
   spec.complete(kind);
   training_kind(kind).check(options);
   spec.training.seed = spec.dataset.seed = options.seed;
-  if (options.optimizer.empty() && options.rule.empty() && options.transform.empty()) {
-    options.optimizer = spec.batch.mode == BatchMode::exact ? "ignd" : default_optimizer;
-  }
   check_batch(options);
-  spec.training.optimizer = chosen_optimizer(options);
-  make_step_rule(spec.training.optimizer.rule);
-  make_transform<float>(spec.training.optimizer.transform);
-  if (options.rate != "auto") spec.training.rate = parse_number(options.rate, "the learning rate");
-  if (options.rate != "auto" && (!(spec.training.rate > 0) || !std::isfinite(spec.training.rate))) {
-    throw InvalidArgument(
-        fmt::format("the learning rate is {}, but must be auto or a finite number above 0", options.rate));
-  }
+  spec.training.optimizer = optimizer_of(options, spec.batch);
+  if (const auto rate = rate_of(options)) spec.training.rate = *rate;
   run_schedule(spec.training.schedule, spec.training.rate, 1);
   return options;
 }
@@ -164,9 +136,7 @@ int train(TrainOptions given) {
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {
-    return train_on(*kind.read(options), options, file, saved);
-  } catch (const BadSample& fault) {
-    throw FileError(fmt::format("{}, {}", options.spec.data.name(), fault.what()));
+    return train_on(*read_training_data(options, data_kind), options, file, saved);
   } catch (const Stopped&) {
     print_error("ignd: interrupted before there was anything to save\n");
     return interrupted_code;

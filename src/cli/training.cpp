@@ -9,11 +9,10 @@
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
-#include "ignd/random.hpp"
 #include "lab/step_cost.hpp"
+#include "learn/engine.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/race.hpp"
-#include "learn/run.hpp"
+#include "learn/search.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -31,9 +30,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::string optimizer_name(const TrainOptions& options) {
-  if (!options.optimizer.empty()) return options.optimizer;
-  return options.spec.training.optimizer.rule + "+" + options.spec.training.optimizer.transform;
+// As the user would name it.
+std::string optimizer_name(const Optimizer& optimizer) {
+  for (const std::string& name : optimizer_names()) {
+    const Optimizer known = find_optimizer(name);
+    if (known.rule == optimizer.rule && known.transform == optimizer.transform) return name;
+  }
+  return optimizer.rule + "+" + optimizer.transform;
 }
 
 // The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
@@ -45,34 +48,57 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 }
 
 // One training run as the user sees it.
-class Training {
+class Training final : public RunObserver {
  public:
   Training(const TrainingData& data, TrainOptions options, OutputFile& file)
       : data_(data),
         options_(std::move(options)),
         file_(file),
         talks_(!options_.json && !options_.quiet),
-        task_(data.task()) {}
+        dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
     // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
-    if (options_.spec.training.batch) Run(task_, options_.spec.training);
+    check_run(dataset_, options_.spec.training);
     Checkpoint now;
-    task_.save_reader(now);
-    task_.target().save(now);
+    dataset_.save_reader(now);
+    dataset_.target().save(now);
     file_.check_same_data(now);
     print_data();
     if (saved) {
       take_rate(*saved);
     } else {
       print_plan();
+      if (!rate_of(options_) && !search_for_rate()) return interrupted_early();
     }
-    if (!saved && options_.rate == "auto" && !race_for_rate()) return interrupted_early();
-    Run run(task_, options_.spec.training);
-    if (saved) resume(run, *saved);
-    learn(run);
-    if (run.status() == RunStatus::running) return interrupted(run);
-    return finish(run);
+    saved_run_ = saved ? &*saved : nullptr;
+    const RunSlot slot{&options_.spec.training, this};
+    cpu_engine().train({&slot, 1}, dataset_, stop_.flag());
+    return code_ ? *code_ : interrupted_early();
+  }
+
+  void begin(RunView& run) override {
+    if (saved_run_ != nullptr) resume(run, *saved_run_);
+    first_sample_ = run.learned();
+    progress_.emplace("training", run.to_learn(), "samples", !talks_);
+    start_ = Clock::now();
+  }
+
+  void progress(const RunView& run) override { progress_->update(run.learned()); }
+
+  void look(RunView& run, const std::optional<EpochReport>& epoch) override {
+    if (!epoch) return;
+    progress_->clear();
+    print_epoch(*epoch);
+    const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
+    if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
+  }
+
+  void end(RunView& run) override {
+    progress_.reset();
+    learned_ = run.learned() - first_sample_;
+    seconds_ = seconds_since(start_);
+    code_ = run.status() == RunStatus::running ? interrupted(run) : finish(run);
   }
 
  private:
@@ -80,7 +106,7 @@ class Training {
 
   void print_data() const {
     data_.print_warnings();
-    const Split& split = task_.split();
+    const Split& split = dataset_.split();
     if (prints_events()) {
       JsonLine line("data");
       line.set(data_.samples(), data_.size());
@@ -88,22 +114,22 @@ class Training {
       line.set("train", std::uint64_t{split.train.size()})
           .set("validation", std::uint64_t{split.validation.size()})
           .set("test", std::uint64_t{split.test.size()})
-          .set("target", task_.target().name)
-          .set("task", task_.target().is_class() ? "classification" : "regression")
-          .set("loss", task_.loss());
-      if (!task_.target().choice.empty()) line.set("choice", task_.target().choice);
+          .set("target", dataset_.target().name)
+          .set("task", dataset_.target().is_class() ? "classification" : "regression")
+          .set("loss", dataset_.loss());
+      if (!dataset_.target().choice.empty()) line.set("choice", dataset_.target().choice);
       line.print();
     }
     if (!talks_) return;
     print("{}: {} {}: {} to train on, {} to validate, {} to test\n", for_terminal(options_.spec.data.path),
           with_commas(data_.size()), data_.samples(), with_commas(split.train.size()),
           with_commas(split.validation.size()), with_commas(split.test.size()));
-    print("target {}: {}\n", for_terminal(task_.target().name), describe(task_.target()));
-    if (!task_.target().choice.empty()) print("  {}\n", task_.target().choice);
+    print("target {}: {}\n", for_terminal(dataset_.target().name), describe(dataset_.target()));
+    if (!dataset_.target().choice.empty()) print("  {}\n", dataset_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
     const std::string batch = options_.spec.training.batch ? "; batch " + describe(*options_.spec.training.batch) : "";
-    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.spec.training.model, data_.inputs(), task_.loss(),
-          options_.spec.training.optimizer.rule, options_.spec.training.optimizer.transform, batch,
+    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.spec.training.model, data_.inputs(),
+          dataset_.loss(), options_.spec.training.optimizer.rule, options_.spec.training.optimizer.transform, batch,
           options_.spec.training.schedule);
     std::fflush(stdout);
   }
@@ -112,18 +138,18 @@ class Training {
   void print_plan() const {
     const auto shape = data_.measured_shape();
     if (!talks_ || !shape) return;
-    const Split& split = task_.split();
+    const Split& split = dataset_.split();
     const StepCost cost =
-        measured_cost(task_.model_spec(options_.spec.training.model), *shape, options_.spec.training.optimizer);
+        measured_cost(dataset_.model_spec(options_.spec.training.model), *shape, options_.spec.training.optimizer);
     const auto seconds = [&](std::uint64_t steps, std::uint64_t predictions) {
       return static_cast<double>(steps) * cost.step + static_cast<double>(predictions) * cost.prediction;
     };
     const std::uint64_t epochs = options_.spec.training.epochs;
     double total = seconds(epochs * split.train.size(), (epochs + 1) * split.validation.size() + split.test.size());
     std::string first;
-    if (options_.rate == "auto") {
-      const auto [samples, judged] = race_size();
-      const auto rates = race_rates(options_.spec.training.optimizer).size();
+    if (!rate_of(options_)) {
+      const auto [samples, judged] = search_budget();
+      const auto rates = usual_rates(options_.spec.training.optimizer).size();
       total += static_cast<double>(rates) * seconds(samples, judged);
       first = fmt::format("a race of {} rates over {} {} each, then ", rates, with_commas(samples), data_.samples());
     }
@@ -139,53 +165,41 @@ class Training {
     if (!std::isfinite(rate) || !(rate > 0)) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}", quoted_path(options_.resume), rate));
     }
-    if (options_.rate != "auto" && options_.spec.training.rate != rate) {
+    if (const auto asked = rate_of(options_); asked && *asked != rate) {
       throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
-                                  rate, options_.spec.training.rate));
+                                  rate, *asked));
     }
     options_.spec.training.rate = rate;
   }
 
-  TrainingData::RaceSize race_size() const {
-    TrainingData::RaceSize size = data_.race_size();
-    size.judged = std::min(size.judged, task_.split().validation.size());
-    return size;
-  }
-
-  // With as many samples to judge by as that.
-  std::unique_ptr<Dataset> race_task(std::size_t judged) const {
-    Split split = task_.split();
-    if (judged < split.validation.size()) {
-      RandomStream(options_.spec.training.seed, "judges of the race").shuffle(split.validation);
-      split.validation.resize(judged);
-    }
-    return task_.with_split(std::move(split));
+  SearchBudget search_budget() const {
+    SearchBudget budget = data_.search_budget();
+    budget.judged = std::min(budget.judged, dataset_.split().validation.size());
+    return budget;
   }
 
   // False if it was interrupted.
-  bool race_for_rate() {
-    const TrainingData::RaceSize size = race_size();
-    const auto part = race_task(size.judged);
+  bool search_for_rate() {
     std::optional<Progress> progress;
-    const Race result =
-        race(*part, options_.spec.training, size.samples, stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
-          if (!progress) progress.emplace("trying rates", total, "samples", !talks_);
-          progress->update(done);
-        });
+    const RateSearch result = search_rate(parallel_cpu_engine(), dataset_, options_.spec.training, search_budget(),
+                                          stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
+                                            if (!progress) progress.emplace("trying rates", total, "samples", !talks_);
+                                            progress->update(done);
+                                          });
     progress.reset();
     if (stop_.flag()) return false;
     if (!result.best) throw Error("training diverged with every rate of the race; choose one with --lr");
     options_.spec.training.rate = *result.best;
-    print_race(result);
+    print_search(result);
     return true;
   }
 
-  void print_race(const Race& result) const {
+  void print_search(const RateSearch& result) const {
     if (prints_events()) {
       std::vector<double> rates, losses;
-      for (const RacedRate& raced : result.rates) {
-        rates.push_back(raced.rate);
-        losses.push_back(raced.loss);
+      for (const TriedRate& tried : result.rates) {
+        rates.push_back(tried.rate);
+        losses.push_back(tried.loss);
       }
       JsonLine("rate")
           .set("rate", *result.best)
@@ -197,13 +211,13 @@ class Training {
     if (!talks_) return;
     print("rate {}: the smallest near the lowest validation loss after {} samples each on {} {}:", *result.best,
           with_commas(result.samples), with_commas(result.rows), data_.samples());
-    for (const RacedRate& raced : result.rates) {
-      print(" {} {}", raced.rate, std::isfinite(raced.loss) ? in_short(raced.loss) : "diverged");
+    for (const TriedRate& tried : result.rates) {
+      print(" {} {}", tried.rate, std::isfinite(tried.loss) ? in_short(tried.loss) : "diverged");
     }
     print("\n");
   }
 
-  void resume(Run& run, const Checkpoint& saved) const {
+  void resume(RunView& run, const Checkpoint& saved) const {
     try {
       run.restore(saved);
     } catch (const FileError& fault) {
@@ -215,22 +229,6 @@ class Training {
     }
     print_error("ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
                 to_string(run.status()));
-  }
-
-  void learn(Run& run) {
-    Progress progress("training", run.to_learn(), "samples", !talks_);
-    const Clock::time_point start = Clock::now();
-    const std::uint64_t first_step = run.learned();
-    while (run.status() == RunStatus::running && !stop_.flag()) {
-      const auto report = run.learn_epoch(stop_.flag(), [&] { progress.update(run.learned()); });
-      if (!report) continue;
-      progress.clear();
-      print_epoch(*report);
-      const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-      if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
-    }
-    learned_ = run.learned() - first_step;
-    seconds_ = seconds_since(start);
   }
 
   void print_epoch(const EpochReport& report) const {
@@ -251,7 +249,7 @@ class Training {
   }
 
   // Whatever happens, training goes on; the exit code tells.
-  void save(const Run& run, Saved (OutputFile::*how)(const Checkpoint&)) {
+  void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.spec.training.rate, 1));
@@ -266,7 +264,7 @@ class Training {
     return interrupted_code;
   }
 
-  int interrupted(const Run& run) {
+  int interrupted(const RunView& run) {
     save(run, &OutputFile::save_partial);
     if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
@@ -275,7 +273,7 @@ class Training {
     return interrupted_code;
   }
 
-  int finish(const Run& run) {
+  int finish(const RunView& run) {
     const bool diverged = run.status() == RunStatus::diverged;
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
@@ -295,7 +293,7 @@ class Training {
     return diverged || save_failed_ ? 1 : 0;
   }
 
-  void print_result(const Run& run) const {
+  void print_result(const RunView& run) const {
     const auto model = run.kept();
     ModelOutputs outputs_of(*model);
     std::vector<Predictor> predictors = data_.baselines();
@@ -309,14 +307,14 @@ class Training {
       if (rows.empty()) return;
       parts.emplace_back(name);
       for (std::size_t i = 0; i < judged.size(); ++i) {
-        judged[i].on.push_back(evaluate(task_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+        judged[i].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
           if (stop_.flag()) throw Stopped();
           predictors[i].outputs(x, outputs);
         }));
       }
     };
-    measure("validation", task_.split().validation);
-    measure("test", task_.split().test);
+    measure("validation", dataset_.split().validation);
+    measure("test", dataset_.split().test);
     if (options_.json) {
       print_json_result(run, parts, judged);
       return;
@@ -328,7 +326,7 @@ class Training {
     }
     print_table(parts, judged);
     if (!parts.empty()) {
-      print("{}", confusion_text(judged[0].on.back(), task_.target().classes));
+      print("{}", confusion_text(judged[0].on.back(), dataset_.target().classes));
       if (const auto better = better_baseline(judged)) {
         print("\n{} is better than the model on the {} {}: mean loss {} against {}\n", better->name, parts.back(),
               data_.samples(), in_short(better->on.back().loss), in_short(judged[0].on.back().loss));
@@ -337,13 +335,13 @@ class Training {
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
-  void print_json_result(const Run& run, const std::vector<std::string>& parts,
+  void print_json_result(const RunView& run, const std::vector<std::string>& parts,
                          const std::vector<Evaluated>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
         .set("model", options_.spec.training.model)
-        .set("loss", task_.loss())
-        .set("optimizer", optimizer_name(options_))
+        .set("loss", dataset_.loss())
+        .set("optimizer", optimizer_name(options_.spec.training.optimizer))
         .set("rate", options_.spec.training.rate)
         .set("epochs", run.epoch())
         .set("kept_epoch", run.kept_epoch())
@@ -360,7 +358,7 @@ class Training {
       }
     }
     if (!parts.empty()) {
-      set_confusion(line, judged[0].on.back(), task_.target().classes);
+      set_confusion(line, judged[0].on.back(), dataset_.target().classes);
       const auto better = better_baseline(judged);
       if (judged.size() > 1) line.set("baseline_is_better", better.has_value());
       if (better) line.set("better_baseline", better->name);
@@ -373,10 +371,15 @@ class Training {
   TrainOptions options_;
   OutputFile& file_;
   bool talks_;
-  const Dataset& task_;
+  const Dataset& dataset_;
   StopSignal stop_;
-  std::uint64_t learned_ = 0;  // samples, since the run began or was resumed
+  const Checkpoint* saved_run_ = nullptr;  // to be resumed
+  std::optional<Progress> progress_;
+  Clock::time_point start_;
+  std::uint64_t first_sample_ = 0;  // of this command
+  std::uint64_t learned_ = 0;       // samples, by this command
   double seconds_ = 0;
+  std::optional<int> code_;  // of the program, once the run has ended
   Saved saved_;
   bool save_failed_ = false;  // at the place that was asked for
 };

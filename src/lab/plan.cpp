@@ -2,11 +2,11 @@
 
 #include "base/text.hpp"
 #include "lab/store.hpp"
+#include "learn/search.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string_view>
@@ -95,18 +95,6 @@ struct SearchSoFar {
   std::optional<Candidate> chosen;
 };
 
-// At most `count` of them, of equal ones the first; those without a mean never.
-std::vector<std::size_t> best_of(const Experiment& experiment, const std::vector<RateResult>& rates,
-                                 std::vector<std::size_t> candidates, std::uint64_t count) {
-  std::erase_if(candidates, [&](std::size_t k) { return !rates[k].mean; });
-  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-    return experiment.metric.higher_is_better ? *rates[a].mean > *rates[b].mean : *rates[a].mean < *rates[b].mean;
-  });
-  if (candidates.size() > count) candidates.resize(count);
-  std::sort(candidates.begin(), candidates.end());
-  return candidates;
-}
-
 bool reports_what_it_searches(const Experiment& experiment) {
   return experiment.search.by_validation && experiment.search.keep.empty();
 }
@@ -116,29 +104,33 @@ SearchSoFar search_so_far(const Experiment& experiment, const Method& method, co
   SearchSoFar search;
   const auto& keep = experiment.search.keep;
   const std::vector<Candidate> all = candidates_of(experiment, method);
-  std::vector<std::size_t> candidates(all.size());
-  std::iota(candidates.begin(), candidates.end(), std::size_t{0});
   for (const Candidate& candidate : all) {
     search.rates.push_back({.rate = candidate.rate, .mean = {}, .setting = candidate.variant->setting});
   }
-  const std::size_t rungs = std::max<std::size_t>(1, keep.size());
-  bool complete = true;
-  for (std::size_t rung = 0; rung < rungs; ++rung) {
-    if (!complete) {
-      search.to_come += std::min<std::uint64_t>(keep[rung - 1], candidates.size()) * experiment.search.tuning_seeds;
-      continue;
-    }
+  const auto try_rung = [&](std::size_t rung,
+                            std::span<const std::size_t> candidates) -> std::optional<std::vector<Trial>> {
+    std::vector<Trial> trials;
     for (const std::size_t k : candidates) {
       auto runs = search_runs(experiment, *all[k].variant, all[k].rate, rung);
-      if (store != nullptr) judge(experiment, runs, *store, search.rates[k]);
-      search.rates[k].rung = keep.empty() ? 0 : rung + 1;
+      RateResult& found = search.rates[k];
+      if (store != nullptr) judge(experiment, runs, *store, found);
+      found.rung = keep.empty() ? 0 : rung + 1;
       search.runs.insert(search.runs.end(), runs.begin(), runs.end());
+      if (found.mean) {
+        trials.push_back({.score = experiment.metric.higher_is_better ? -*found.mean : *found.mean});
+      } else {
+        trials.emplace_back();
+      }
     }
-    complete = store != nullptr && is_complete(search.rates);
-    if (complete) candidates = best_of(experiment, search.rates, candidates, keep.empty() ? 1 : keep[rung]);
+    if (store == nullptr || !is_complete(search.rates)) return std::nullopt;
+    return trials;
+  };
+  const SearchResult found = successive_halving(all.size(), keep, try_rung);
+  for (std::size_t rung = found.rungs + 1; rung < keep.size(); ++rung) {
+    search.to_come += std::min<std::uint64_t>(keep[rung - 1], found.candidates.size()) * experiment.search.tuning_seeds;
   }
-  if (complete && !candidates.empty()) search.chosen = all[candidates[0]];
-  if (!complete && !reports_what_it_searches(experiment)) search.to_come += experiment.seeds;
+  if (found.chosen()) search.chosen = all[*found.chosen()];
+  if (!found.complete && !reports_what_it_searches(experiment)) search.to_come += experiment.seeds;
   return search;
 }
 

@@ -25,7 +25,7 @@ std::string RunConfig::text() const {
   return lines;
 }
 
-void Task::run_group(std::span<const TaskRun> group, const Engine& /*engine*/, const Engine::Ended& ended) const {
+void Task::run_group(std::span<const TaskRun> group, const Engine& /*engine*/, const RunEnded& ended) const {
   for (std::size_t i = 0; i < group.size(); ++i) ended(i, run(*group[i].config, *group[i].control));
 }
 

@@ -6,7 +6,9 @@
 #include "learn/engine.hpp"
 #include "learn/run_result.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,9 @@ struct TaskRun {
   const RunConfig* config = nullptr;
   const RunControl* control = nullptr;
 };
+
+// Called with the place of a run in its group as soon as it has ended; one call at a time.
+using RunEnded = std::function<void(std::size_t run, RunResult result)>;
 
 // A kind of run that experiment files can name.
 class Task {
@@ -70,7 +75,7 @@ class Task {
 
   // Makes the runs of a group by an engine, or by the CPU those that it refuses, and tells of each as it ends. Throws
   // like run().
-  virtual void run_group(std::span<const TaskRun> group, const Engine& engine, const Engine::Ended& ended) const;
+  virtual void run_group(std::span<const TaskRun> group, const Engine& engine, const RunEnded& ended) const;
 
   // The same result for the same configuration, always, interrupted or not. Looks at `control.stop()` every few
   // milliseconds and throws Stopped; a run that resumes writes its unfinished file first.

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -171,7 +173,7 @@ class TrainingTask final : public Task {
     return spec.is_baseline() ? "" : group_key(spec);
   }
 
-  void run_group(std::span<const TaskRun> group, const Engine& engine, const Engine::Ended& ended) const override {
+  void run_group(std::span<const TaskRun> group, const Engine& engine, const RunEnded& ended) const override {
     std::vector<RunSpec> specs;
     specs.reserve(group.size());
     for (const TaskRun& run : group) specs.push_back(complete_spec(*run.config));
@@ -181,20 +183,24 @@ class TrainingTask final : public Task {
       ended(0, run_baseline(*dataset, specs[0], stop));
       return;
     }
-    for (const Engine* trains : {&engine, &cpu_engine()}) {
-      std::vector<RunSlot> slots;
-      std::vector<std::size_t> places;
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        const bool is_its = engine.refusal(specs[i]).empty() == (trains == &engine);
-        if (!is_its) continue;
-        slots.push_back({&specs[i], group[i].control});
-        places.push_back(i);
-      }
-      if (slots.empty()) continue;
-      trains->train(slots, *dataset,
-                    [&](std::size_t slot, RunResult result) { ended(places[slot], std::move(result)); });
-      if (&engine == &cpu_engine()) return;
+    std::mutex lock;  // an engine may end runs on several threads
+    std::size_t left = group.size();
+    std::vector<std::unique_ptr<CurveRecorder>> recorders;
+    std::vector<RunSlot> its, others;  // of the engine, and those that it refuses
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const RunSpec& spec = specs[i];
+      recorders.push_back(std::make_unique<CurveRecorder>(*dataset, spec.training, spec.record, *group[i].control,
+                                                          [&ended, &left, &lock, i](RunResult result) {
+                                                            const std::lock_guard one_at_a_time(lock);
+                                                            --left;
+                                                            ended(i, std::move(result));
+                                                          }));
+      const bool refused = !engine.refusal(*dataset, spec.training).empty();
+      (refused ? others : its).push_back({&spec.training, recorders.back().get()});
     }
+    if (!its.empty()) engine.train(its, *dataset, stop);
+    if (!others.empty()) cpu_engine().train(others, *dataset, stop);
+    if (left > 0) throw Stopped();
   }
 
   RunResult run(const RunConfig& config, const RunControl& control) const override {

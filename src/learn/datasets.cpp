@@ -64,13 +64,14 @@ struct Source {
   std::shared_ptr<const TextSet> texts;
 };
 
-Source read_source(const RunSpec& spec, DataKind kind) {
+Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& control) {
   Source source;
   const DataSet* set = named_set(spec);
   const DataFile data = located(spec);
   check_checksum(spec, data);
   if (kind == DataKind::images) {
-    source.images = std::make_shared<const ImageSet>(ImageSet::open(data.path, {spec.size, spec.size}));
+    source.images = std::make_shared<const ImageSet>(ImageSet::open(
+        data.path, {spec.size, spec.size}, {.cache = {}, .progress = control.progress, .stop = control.stop}));
   } else if (kind == DataKind::texts) {
     const Tokenizer tokenizer = read_cl100k(find_data(vocabulary_name));
     const TextColumns columns{.text = spec.text, .target = spec.dataset.target, .classes = {}};
@@ -83,6 +84,26 @@ Source read_source(const RunSpec& spec, DataKind kind) {
     source.table = std::make_shared<const Table>(read_table(data, spec.dataset));
   }
   return source;
+}
+
+// A dataset of a table, which it refers to.
+struct PreparedTable {
+  std::shared_ptr<const Table> table;
+  TableDataset dataset;
+};
+
+std::shared_ptr<const Dataset> prepare(const Source& source, const RunSpec& spec) {
+  if (source.table) {
+    const auto made =
+        std::make_shared<const PreparedTable>(PreparedTable{source.table, TableDataset(*source.table, spec.dataset)});
+    return {made, &made->dataset};
+  }
+  if (source.images) return std::make_shared<const ImageDataset>(source.images, spec.dataset);
+  TextDataset::Reader reader{.length = spec.length,
+                             .vocabulary = cl100k_vocabulary,
+                             .text_column = spec.text,
+                             .target_column = spec.text.empty() ? "" : spec.dataset.target};
+  return std::make_shared<const TextDataset>(source.texts, std::move(reader), spec.dataset);
 }
 
 // Whether it is the split of this seed that cannot be used, and not the table or what is asked of it.
@@ -101,42 +122,18 @@ bool another_seed_does(const Table& table, DatasetOptions options) {
   return false;
 }
 
-void refuse_split(const Table& table, const RunSpec& spec, const char* fault) {
+// Throws FileError where it is.
+void refuse_split(const Source& source, const RunSpec& spec, const char* fault) {
+  if (!source.table || !another_seed_does(*source.table, spec.dataset)) return;
   const std::uint64_t seed = spec.dataset.seed;
-  if (!another_seed_does(table, spec.dataset)) return;
   const std::string fewer = seed == 1 ? "" : fmt::format("ask for at most {} --seeds, or ", seed - 1);
   throw FileError(fmt::format(
       "{}: the split of seed {} cannot be used: {}; {}choose other --validation and --test, which make other splits",
       spec.data.name(), seed, fault, fewer));
 }
 
-// A dataset of a table, which it refers to.
-struct PreparedTable {
-  std::shared_ptr<const Table> table;
-  TableDataset dataset;
-};
-
-std::shared_ptr<const Dataset> prepare_table(const std::shared_ptr<const Table>& table, const RunSpec& spec) {
-  try {
-    const auto made = std::make_shared<const PreparedTable>(PreparedTable{table, TableDataset(*table, spec.dataset)});
-    return {made, &made->dataset};
-  } catch (const BadSample& fault) {
-    refuse_split(*table, spec, fault.what());
-    throw FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
-  } catch (const InvalidArgument& fault) {
-    refuse_split(*table, spec, fault.what());
-    throw;
-  }
-}
-
-std::shared_ptr<const Dataset> prepare(const Source& source, const RunSpec& spec) {
-  if (source.table) return prepare_table(source.table, spec);
-  if (source.images) return std::make_shared<const ImageDataset>(source.images, spec.dataset);
-  TextDataset::Reader reader{.length = spec.length,
-                             .vocabulary = cl100k_vocabulary,
-                             .text_column = spec.text,
-                             .target_column = spec.text.empty() ? "" : spec.dataset.target};
-  return std::make_shared<const TextDataset>(source.texts, std::move(reader), spec.dataset);
+FileError fault_in(const RunSpec& spec, const BadSample& fault) {
+  return FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
 }
 
 // What reading depends on.
@@ -158,17 +155,29 @@ class Cache {
       recent_.splice(recent_.begin(), recent_, entry);
       return recent_.front().second;
     }
-    recent_.emplace_front(key, prepare(source_of(spec), spec));
+    recent_.emplace_front(key, prepare_or_refuse(source_of(spec, {.stop = stop}), spec));
     drop_oldest();
     return recent_.front().second;
   }
 
  private:
-  const Source& source_of(const RunSpec& spec) {
+  static std::shared_ptr<const Dataset> prepare_or_refuse(const Source& source, const RunSpec& spec) {
+    try {
+      return prepare(source, spec);
+    } catch (const BadSample& fault) {
+      refuse_split(source, spec, fault.what());
+      throw fault_in(spec, fault);
+    } catch (const InvalidArgument& fault) {
+      refuse_split(source, spec, fault.what());
+      throw;
+    }
+  }
+
+  const Source& source_of(const RunSpec& spec, const ReadingControl& control) {
     const std::string key = source_key(spec);
     const auto found = sources_.find(key);
     if (found != sources_.end()) return found->second;
-    return sources_.emplace(key, read_source(spec, kind_of_data(spec))).first->second;
+    return sources_.emplace(key, read_source(spec, kind_of_data(spec), control)).first->second;
   }
 
   void drop_oldest() {
@@ -248,6 +257,15 @@ std::string missing_data(const RunSpec& spec) {
     if (place.path.empty()) return absence_of(*one, place);
   }
   return "";
+}
+
+std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingControl& control) {
+  if (control.stop != nullptr && *control.stop) throw Stopped();
+  try {
+    return prepare(read_source(spec, kind_of_data(spec), control), spec);
+  } catch (const BadSample& fault) {
+    throw fault_in(spec, fault);
+  }
 }
 
 std::shared_ptr<const Dataset> open_dataset(const RunSpec& spec, const std::atomic<bool>* stop) {

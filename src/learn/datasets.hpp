@@ -4,6 +4,8 @@
 #include "learn/table_dataset.hpp"
 
 #include <atomic>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,10 +25,19 @@ std::string missing_data(const RunSpec& spec);
 // All that the samples of a run depend on, as text.
 std::string dataset_key(const RunSpec& spec);
 
-// The samples of a run, split and encoded. A source is read once, and what is prepared is shared by the runs that want
-// the same, as long as there is memory for it. May be called from any thread; preparing is done by one thread at a
-// time. Throws FileError where the file is not the one that the spec's checksum names, has a value that cannot be used,
-// or has a split of this seed that cannot; InvalidArgument; and Stopped once `stop` is set.
+// What reading data is told meanwhile, and tells.
+struct ReadingControl {
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(std::size_t done, std::size_t total)> progress = {};  // of images that are decoded
+};
+
+// The samples of a run, split and encoded. Throws FileError where the file is not the one that the spec's checksum
+// names or has a value that cannot be used; InvalidArgument for options that cannot; and Stopped once `stop` is set.
+std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingControl& control = {});
+
+// The same for runs that follow each other: a source is read once, and what is prepared is shared by the runs that want
+// the same, as long as there is memory for it. Data that no checksum names must not change meanwhile. May be called
+// from any thread; preparing is done by one thread at a time. Says of a split that cannot be used which seed drew it.
 std::shared_ptr<const Dataset> open_dataset(const RunSpec& spec, const std::atomic<bool>* stop = nullptr);
 std::shared_ptr<const TableDataset> open_table(const RunSpec& spec, const std::atomic<bool>* stop = nullptr);
 

@@ -29,6 +29,8 @@ class ImageDataset final : public ClassDataset {
   // To measure a model that was trained on others.
   explicit ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
 
+  const ImageSet& images() const { return *images_; }
+
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
   std::size_t scratch_size() const override { return image_channels * images_->height() * images_->width(); }

@@ -19,6 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+bool has_failed(const RunView& run) {
+  return run.status() == RunStatus::diverged || run.status() == RunStatus::collapsed;
+}
+
 ScoreKind resolved(const Dataset& dataset, ScoreKind kind) {
   if (kind != ScoreKind::automatic) return kind;
   return make_vector_loss(dataset.loss())->is_squared_error() ? ScoreKind::rmse : ScoreKind::loss;
@@ -39,143 +43,6 @@ void check_score(const Dataset& dataset, ScoreKind kind) {
                                       of_classes ? "numbers" : "classes"));
   }
 }
-
-// A run with its curves, which can be interrupted and resumed.
-class RecordedRun {
- public:
-  RecordedRun(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
-              const RunControl& control)
-      : dataset_(dataset),
-        options_(options),
-        control_(control),
-        run_(dataset, training),
-        some_test_(dataset.split().test),
-        points_(options.points * training.epochs) {
-    check_score(dataset, options.score);
-    keep_some(some_test_, dataset.split().validation.size(), training.seed, "test samples of the curve");
-    std::error_code ignored;
-    if (!control.unfinished().empty() && std::filesystem::exists(control.unfinished(), ignored)) restore();
-  }
-
-  RunResult record() {
-    if (result_.x.empty()) record_point({});
-    while (run_.status() == RunStatus::running) {
-      const std::uint64_t next = run_.to_learn() * result_.x.size() / points_;
-      const auto epoch = run_.learn_epoch(
-          control_.stop(), [&] { note_progress(); }, next);
-      if (!epoch && control_.stop()) stop();  // the point of an epoch that is over is recorded first
-      if (has_failed()) return failed();
-      if (run_.learned() >= next) record_point(epoch ? std::optional(epoch->validation) : std::nullopt);
-    }
-    return finish();
-  }
-
- private:
-  bool has_failed() const { return run_.status() == RunStatus::diverged || run_.status() == RunStatus::collapsed; }
-
-  Scores scores_of(const Model<float>& model, std::span<const std::uint32_t> rows) {
-    auto scores = evaluate_unless(control_.stop(), dataset_, model, rows);
-    if (!scores) stop();
-    return *scores;
-  }
-
-  // NaN where the scores have none: a figure leaves such a point out.
-  double point_of(const Scores& scores) const {
-    return score_of(dataset_, scores, options_.score).value_or(std::numeric_limits<double>::quiet_NaN());
-  }
-
-  void record_point(const std::optional<Scores>& measured) {
-    const Split& split = dataset_.split();
-    const auto model = run_.last();
-    const Scores validation = measured ? *measured : scores_of(*model, split.validation);
-    const bool over = run_.status() != RunStatus::running;
-    const double test =
-        options_.on_validation ? point_of(validation) : point_of(scores_of(*model, over ? split.test : some_test_));
-    result_.x.push_back(static_cast<double>(run_.learned()) / static_cast<double>(split.train.size()));
-    result_.y.push_back(test);
-    if (!options_.on_validation) result_.validation_y.push_back(point_of(validation));
-  }
-
-  void note_progress() {
-    control_.set_share(static_cast<double>(run_.learned()) / static_cast<double>(run_.to_learn()));
-    constexpr std::chrono::minutes pause(3);
-    if (Clock::now() - saved_ >= pause) save();
-  }
-
-  void save() {
-    saved_ = Clock::now();
-    if (control_.unfinished().empty()) return;
-    const double seconds = seconds_before_ + run_.learning_seconds();
-    Checkpoint checkpoint;
-    run_.save(checkpoint);
-    checkpoint.set("curve.points", std::uint64_t{result_.x.size()});
-    checkpoint.set("curve.x", std::span<const double>(result_.x));
-    checkpoint.set("curve.test", std::span<const double>(result_.y));
-    checkpoint.set("curve.validation", std::span<const double>(result_.validation_y));
-    checkpoint.set("curve.seconds", std::span<const double>(&seconds, 1));
-    checkpoint.write(control_.unfinished());
-  }
-
-  void restore() {
-    const Checkpoint checkpoint = Checkpoint::read(control_.unfinished());
-    if (!checkpoint.has("curve.test") || !checkpoint.has("curve.seconds")) {
-      throw FileError(fmt::format("{} is of a run that ignd 0.1 began; remove the file to begin it anew",
-                                  quoted_path(control_.unfinished())));
-    }
-    run_.restore(checkpoint);
-    const std::size_t points = checkpoint.number("curve.points");
-    result_.x = checkpoint.array<double>("curve.x", points);
-    result_.y = checkpoint.array<double>("curve.test", points);
-    result_.validation_y = checkpoint.array<double>("curve.validation", options_.on_validation ? 0 : points);
-    seconds_before_ = checkpoint.array<double>("curve.seconds", 1)[0];
-    control_.set_share(static_cast<double>(run_.learned()) / static_cast<double>(run_.to_learn()));
-  }
-
-  [[noreturn]] void stop() {
-    save();
-    throw Stopped();
-  }
-
-  RunResult failed() {
-    result_.status = run_.status();
-    result_.failed_at = run_.learned();
-    return std::move(result_);
-  }
-
-  RunResult finish() {
-    if (has_failed()) return failed();
-    const std::size_t whole = run_.epoch() * options_.points;
-    if (result_.x.size() <= whole) record_point({});  // it was stopped while it recorded the last point
-    const Split& split = dataset_.split();
-    const auto kept = run_.kept();
-    const Scores validation = scores_of(*kept, split.validation);
-    const Scores test = options_.on_validation ? validation : scores_of(*kept, split.test);
-    result_.validation = score_of(dataset_, validation, options_.score);
-    if (!result_.validation) {
-      result_.status = RunStatus::diverged;
-      result_.failed_at = run_.learned();
-      return std::move(result_);
-    }
-    result_.score = score_of(dataset_, test, options_.score);
-    result_.extras = further_scores(test);
-    result_.extras.emplace_back("validation", *result_.validation);
-    if (options_.timed) {
-      const double seconds = seconds_before_ + run_.learning_seconds();
-      result_.extras.emplace_back(seconds_column, seconds / static_cast<double>(run_.epoch()));
-    }
-    return std::move(result_);
-  }
-
-  const Dataset& dataset_;
-  const RecordOptions& options_;
-  const RunControl& control_;
-  Run run_;
-  std::vector<std::uint32_t> some_test_;  // test samples of all points but the last
-  std::uint64_t points_;
-  RunResult result_;
-  double seconds_before_ = 0;  // of learning, before it was resumed
-  Clock::time_point saved_ = Clock::now();
-};
 
 }  // namespace
 
@@ -248,9 +115,138 @@ std::vector<std::pair<std::string, double>> further_scores(const Scores& scores)
   return numbers;
 }
 
+CurveRecorder::CurveRecorder(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
+                             const RunControl& control, Ended ended)
+    : dataset_(dataset),
+      options_(options),
+      control_(control),
+      ended_(std::move(ended)),
+      some_test_(dataset.split().test),
+      points_(options.points * training.epochs),
+      saved_(Clock::now()) {
+  check_score(dataset, options.score);
+  keep_some(some_test_, dataset.split().validation.size(), training.seed, "test samples of the curve");
+}
+
+void CurveRecorder::begin(RunView& run) {
+  std::error_code ignored;
+  if (!control_.unfinished().empty() && std::filesystem::exists(control_.unfinished(), ignored)) restore(run);
+}
+
+std::uint64_t CurveRecorder::next_look(const RunView& run) { return run.to_learn() * result_.x.size() / points_; }
+
+void CurveRecorder::look(RunView& run, const std::optional<EpochReport>& epoch) {
+  if (has_failed(run) || run.learned() < next_look(run)) return;
+  record_point(run, epoch ? std::optional(epoch->validation) : std::nullopt);
+}
+
+void CurveRecorder::progress(const RunView& run) {
+  note_share(run);
+  constexpr std::chrono::minutes pause(3);
+  if (Clock::now() - saved_ >= pause) save(run);
+}
+
+void CurveRecorder::end(RunView& run) {
+  if (run.status() == RunStatus::running || !finish(run)) {
+    save(run);  // it was stopped
+    return;
+  }
+  ended_(std::move(result_));
+}
+
+void CurveRecorder::note_share(const RunView& run) const {
+  control_.set_share(static_cast<double>(run.learned()) / static_cast<double>(run.to_learn()));
+}
+
+// NaN where the scores have no such number: a figure leaves the point out.
+double CurveRecorder::point_of(const Scores& scores) const {
+  return score_of(dataset_, scores, options_.score).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+// False if it was stopped.
+bool CurveRecorder::record_point(const RunView& run, std::optional<Scores> validation) {
+  const Split& split = dataset_.split();
+  const auto measure = [&](const std::vector<std::uint32_t>& rows) {
+    return run.measure(RunView::Iterate::last, rows, control_.stop());
+  };
+  if (!validation) validation = measure(split.validation);
+  if (!validation) return false;
+  const bool over = run.status() != RunStatus::running;
+  const auto test = options_.on_validation ? validation : measure(over ? split.test : some_test_);
+  if (!test) return false;
+  result_.x.push_back(static_cast<double>(run.learned()) / static_cast<double>(split.train.size()));
+  result_.y.push_back(point_of(*test));
+  if (!options_.on_validation) result_.validation_y.push_back(point_of(*validation));
+  return true;
+}
+
+// Measures what is reported of a run that has ended. False if it was stopped meanwhile.
+bool CurveRecorder::finish(const RunView& run) {
+  const auto fail = [&] {
+    result_.status = has_failed(run) ? run.status() : RunStatus::diverged;
+    result_.failed_at = run.learned();
+    return true;
+  };
+  if (has_failed(run)) return fail();
+  const std::size_t whole = run.epoch() * options_.points;
+  // The last point is missing where the run was stopped while that was measured.
+  if (result_.x.size() <= whole && !record_point(run, {})) return false;
+  const auto measure = [&](const std::vector<std::uint32_t>& rows) {
+    return run.measure(RunView::Iterate::kept, rows, control_.stop());
+  };
+  const auto validation = measure(dataset_.split().validation);
+  if (!validation) return false;
+  const auto test = options_.on_validation ? validation : measure(dataset_.split().test);
+  if (!test) return false;
+  result_.validation = score_of(dataset_, *validation, options_.score);
+  if (!result_.validation) return fail();
+  result_.score = score_of(dataset_, *test, options_.score);
+  result_.extras = further_scores(*test);
+  result_.extras.emplace_back("validation", *result_.validation);
+  if (options_.timed) {
+    const double seconds = seconds_before_ + run.learning_seconds();
+    result_.extras.emplace_back(seconds_column, seconds / static_cast<double>(run.epoch()));
+  }
+  return true;
+}
+
+void CurveRecorder::save(const RunView& run) {
+  saved_ = Clock::now();
+  if (control_.unfinished().empty()) return;
+  const double seconds = seconds_before_ + run.learning_seconds();
+  Checkpoint checkpoint;
+  run.save(checkpoint);
+  checkpoint.set("curve.points", std::uint64_t{result_.x.size()});
+  checkpoint.set("curve.x", std::span<const double>(result_.x));
+  checkpoint.set("curve.test", std::span<const double>(result_.y));
+  checkpoint.set("curve.validation", std::span<const double>(result_.validation_y));
+  checkpoint.set("curve.seconds", std::span<const double>(&seconds, 1));
+  checkpoint.write(control_.unfinished());
+}
+
+void CurveRecorder::restore(RunView& run) {
+  const Checkpoint checkpoint = Checkpoint::read(control_.unfinished());
+  if (!checkpoint.has("curve.test") || !checkpoint.has("curve.seconds")) {
+    throw FileError(fmt::format("{} is of a run that ignd 0.1 began; remove the file to begin it anew",
+                                quoted_path(control_.unfinished())));
+  }
+  run.restore(checkpoint);
+  const std::size_t points = checkpoint.number("curve.points");
+  result_.x = checkpoint.array<double>("curve.x", points);
+  result_.y = checkpoint.array<double>("curve.test", points);
+  result_.validation_y = checkpoint.array<double>("curve.validation", options_.on_validation ? 0 : points);
+  seconds_before_ = checkpoint.array<double>("curve.seconds", 1)[0];
+  note_share(run);
+}
+
 RunResult record_run(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
                      const RunControl& control) {
-  return RecordedRun(dataset, training, options, control).record();
+  std::optional<RunResult> made;
+  CurveRecorder recorder(dataset, training, options, control, [&](RunResult result) { made = std::move(result); });
+  const RunSlot slot{&training, &recorder};
+  cpu_engine().train({&slot, 1}, dataset, control.stop());
+  if (!made) throw Stopped();
+  return std::move(*made);
 }
 
 RunResult record_predictor(const Dataset& dataset, const OutputsOf& outputs, const RecordOptions& options) {

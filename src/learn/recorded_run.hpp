@@ -1,9 +1,12 @@
 #pragma once
 
-#include "learn/run.hpp"
+#include "base/pinned.hpp"
+#include "learn/engine.hpp"
 #include "learn/run_result.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,13 +42,47 @@ struct RecordOptions {
   bool timed = false;          // the column `seconds`, which no two runs have alike
 };
 
-// Trains a model and records its learning curves on the test and validation samples, before the first step and at
-// points of each epoch. A test set may be as large as the training set: until the end, the curve sees no more of it
-// than there are validation samples.
+// Records the learning curves of a run on the test and validation samples, before the first step and at points of each
+// epoch. A test set may be as large as the training set: until the end, the curve sees no more of it than there are
+// validation samples.
 //
 // The result is that of the kept iterate. By the validation samples alone a run has diverged or collapsed. Where the
-// control names a file, the run saves itself there every few minutes and when it is stopped, and resumes from it.
-// Throws Stopped; FileError where the file is of another run.
+// control names a file, the run is saved there every few minutes and when it is stopped, and resumed from it.
+class CurveRecorder final : public RunObserver, Pinned {
+ public:
+  // Called with the result of a run that ended; not of one that was stopped.
+  using Ended = std::function<void(RunResult result)>;
+
+  // All of them must outlive it. Throws InvalidArgument for a score that the target does not have.
+  CurveRecorder(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
+                const RunControl& control, Ended ended);
+
+  void begin(RunView& run) override;  // throws FileError where the file is of another run
+  std::uint64_t next_look(const RunView& run) override;
+  void look(RunView& run, const std::optional<EpochReport>& epoch) override;
+  void progress(const RunView& run) override;
+  void end(RunView& run) override;
+
+ private:
+  void note_share(const RunView& run) const;
+  double point_of(const Scores& scores) const;
+  bool record_point(const RunView& run, std::optional<Scores> validation);
+  bool finish(const RunView& run);
+  void save(const RunView& run);
+  void restore(RunView& run);
+
+  const Dataset& dataset_;
+  const RecordOptions& options_;
+  const RunControl& control_;
+  Ended ended_;
+  std::vector<std::uint32_t> some_test_;  // test samples of all points but the last
+  std::uint64_t points_;
+  RunResult result_;
+  double seconds_before_ = 0;  // of learning, before it was resumed
+  std::chrono::steady_clock::time_point saved_;
+};
+
+// A single run on the CPU, recorded. Throws Stopped.
 RunResult record_run(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
                      const RunControl& control);
 

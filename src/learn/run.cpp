@@ -18,9 +18,19 @@
 namespace ignd {
 namespace {
 
-std::size_t checked_size(const BatchOptions& batch, std::size_t rows) {
-  if (batch.size <= rows) return batch.size;
-  throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch.size, rows));
+LearnerOptions learner_options(const Dataset& dataset, const TrainingOptions& options,
+                               const std::optional<BatchOptions>& batch) {
+  const std::size_t rows = dataset.split().train.size();
+  if (batch && batch->size > rows) {
+    throw InvalidArgument(fmt::format("a batch of {} samples, but there are {} to learn from", batch->size, rows));
+  }
+  const std::size_t together = batch ? std::max<std::size_t>(batch->size, 1) : 1;
+  const std::uint64_t steps = options.epochs * ((rows + together - 1) / together);
+  return {.loss = dataset.loss(),
+          .optimizer = options.optimizer,
+          .schedule = run_schedule(options.schedule, options.rate, steps),
+          .l2 = options.l2,
+          .batch = batch};
 }
 
 // The options a run depends on, as the user writes them, besides those that the trainer compares itself.
@@ -41,6 +51,19 @@ void set_number(Checkpoint& checkpoint, const std::string& name, double value) {
 }
 
 double number_in(const Checkpoint& checkpoint, const std::string& name) { return checkpoint.array<double>(name, 1)[0]; }
+
+std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
+                                      std::span<const std::uint32_t> rows) {
+  ModelOutputs outputs_of(model);
+  try {
+    return evaluate(dataset, rows, [&](const Input<float>& x, std::span<double> outputs) {
+      if (stop.load(std::memory_order_relaxed)) throw Stopped();
+      outputs_of(x, outputs);
+    });
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
 
 RunStatus status_of(const std::string& name) {
   const auto status = parse_run_status(name);
@@ -68,17 +91,9 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
   return Schedule::parse(spec);
 }
 
-std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
-                                      std::span<const std::uint32_t> rows) {
-  ModelOutputs outputs_of(model);
-  try {
-    return evaluate(dataset, rows, [&](const Input<float>& x, std::span<double> outputs) {
-      if (stop.load(std::memory_order_relaxed)) throw Stopped();
-      outputs_of(x, outputs);
-    });
-  } catch (const Stopped&) {
-    return std::nullopt;
-  }
+void check_run(const Dataset& dataset, const TrainingOptions& options) {
+  const auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  make_learner(*model, learner_options(dataset, options, batch_of(*model, options.batch)));
 }
 
 Run::Run(const Dataset& dataset, TrainingOptions options)
@@ -86,15 +101,9 @@ Run::Run(const Dataset& dataset, TrainingOptions options)
       options_(std::move(options)),
       model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
       batch_(batch_of(*model_, options_.batch)),
-      at_a_time_(batch_ ? checked_size(*batch_, dataset.split().train.size()) : dataset.samples_at_a_time()),
+      learner_(make_learner(*model_, learner_options(dataset, options_, batch_))),
+      at_a_time_(batch_ ? batch_->size : dataset.samples_at_a_time()),
       scratch_(at_a_time_ * dataset.scratch_size()) {
-  const std::size_t rows = dataset.split().train.size(), together = batch_ ? std::max<std::size_t>(batch_->size, 1) : 1;
-  const std::uint64_t steps = options_.epochs * ((rows + together - 1) / together);
-  learner_ = make_learner(*model_, {.loss = dataset.loss(),
-                                    .optimizer = options_.optimizer,
-                                    .schedule = run_schedule(options_.schedule, options_.rate, steps),
-                                    .l2 = options_.l2,
-                                    .batch = batch_});
   const auto& judges = dataset.split().validation.empty() ? dataset.split().train : dataset.split().validation;
   const auto zero = [](const Input<float>&, std::span<double> outputs) { std::ranges::fill(outputs, 0.0); };
   // Scaled targets cost about 1 where zero is predicted, and others about what the untrained network costs. The rows
@@ -199,6 +208,11 @@ std::unique_ptr<Model<float>> Run::kept() const {
   auto model = model_->clone();
   std::ranges::copy(best_weights_, model->parameters().begin());
   return model;
+}
+
+std::optional<Scores> Run::measure(Iterate iterate, std::span<const std::uint32_t> rows,
+                                   const std::atomic<bool>& stop) const {
+  return evaluate_unless(stop, dataset_, iterate == Iterate::last ? *last() : *kept(), rows);
 }
 
 void Run::save(Checkpoint& checkpoint) const {

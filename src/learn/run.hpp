@@ -40,6 +40,9 @@ struct TrainingOptions {
 // cosine, the length of the run. Throws InvalidArgument.
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
 
+// Throws InvalidArgument where such a run cannot be: a batch of more samples than there are, or than fit into memory.
+void check_run(const Dataset& dataset, const TrainingOptions& options);
+
 struct EpochReport {
   std::uint64_t epoch = 0;
   double training_loss = 0;  // mean over the epoch, each row predicted before it was learned from
@@ -47,42 +50,68 @@ struct EpochReport {
   bool best = false;
 };
 
-// Measures a model on some rows. None if `stop` is set meanwhile: a prediction may take long.
-std::optional<Scores> evaluate_unless(const std::atomic<bool>& stop, const Dataset& dataset, const Model<float>& model,
-                                      std::span<const std::uint32_t> rows);
+// A training run as its observers see it, on whatever device it is trained.
+class RunView {
+ public:
+  virtual ~RunView() = default;
 
-// Trains a model on a dataset, epoch by epoch. A run is a pure function of the two: stopped, saved and restored at any
-// moment, it ends with the same bits.
-class Run {
+  virtual RunStatus status() const = 0;
+  virtual std::uint64_t epoch() const = 0;     // epochs completed
+  virtual std::uint64_t learned() const = 0;   // samples so far,
+  virtual std::uint64_t to_learn() const = 0;  // and in all epochs
+
+  virtual double learning_seconds() const = 0;  // by this object, without evaluation
+
+  virtual std::unique_ptr<Model<float>> last() const = 0;  // the iterate as it is
+
+  // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
+  virtual std::unique_ptr<Model<float>> kept() const = 0;
+  virtual std::uint64_t kept_epoch() const = 0;
+
+  // Measures one of the two on some rows of the dataset; nothing once `stop` is set: predictions may take long.
+  enum class Iterate { last, kept };
+  virtual std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,
+                                        const std::atomic<bool>& stop) const = 0;
+
+  // The kept model, and everything needed to resume from here. Restoring throws FileError, and changes nothing, if the
+  // run had other options or other data.
+  virtual void save(Checkpoint& checkpoint) const = 0;
+  virtual void restore(const Checkpoint& checkpoint) = 0;
+
+ protected:
+  RunView() = default;
+  RunView(const RunView&) = default;
+  RunView& operator=(const RunView&) = default;
+  RunView(RunView&&) noexcept = default;
+  RunView& operator=(RunView&&) noexcept = default;
+};
+
+// Trains a model on a dataset on the CPU, epoch by epoch. A run is a pure function of the two: stopped, saved and
+// restored at any moment, it ends with the same bits.
+class Run final : public RunView {
  public:
   // The dataset must outlive the run. Throws InvalidArgument.
   Run(const Dataset& dataset, TrainingOptions options);
 
-  RunStatus status() const { return status_; }
+  RunStatus status() const override { return status_; }
   const TrainingOptions& options() const { return options_; }
-  std::uint64_t epoch() const { return epoch_; }  // epochs completed
-  // Samples that have been learned, and will have been at the end.
-  std::uint64_t learned() const { return epoch_ * dataset_.split().train.size() + position_; }
-  std::uint64_t to_learn() const { return options_.epochs * dataset_.split().train.size(); }
+  std::uint64_t epoch() const override { return epoch_; }
+  std::uint64_t learned() const override { return epoch_ * dataset_.split().train.size() + position_; }
+  std::uint64_t to_learn() const override { return options_.epochs * dataset_.split().train.size(); }
+  double learning_seconds() const override { return learning_seconds_; }
 
-  double learning_seconds() const { return learning_seconds_; }  // by this object, without evaluation
-
-  // Learns to the end of an epoch and reports on it, or until `stop` is set or so many samples (or a few more, with
-  // batches) have been learned in all, and then reports nothing. Now and then `progress` is called.
+  // Learns to the end of an epoch and reports on it; or until `stop` is set or `most` samples (with batches a few more)
+  // have been learned in all, and then reports nothing. Now and then it calls `progress`.
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
                                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-  // The iterate as it is.
-  std::unique_ptr<Model<float>> last() const { return learner_->snapshot(); }
-
-  // The iterate that is kept: the best so far, or that of the last epoch; of epoch 0, untrained, until one is complete.
-  std::unique_ptr<Model<float>> kept() const;
-  std::uint64_t kept_epoch() const { return best_epoch_; }
-
-  // The kept model, and everything needed to resume from here. Restoring throws FileError, and changes nothing, if the
-  // run had other options or other data.
-  void save(Checkpoint& checkpoint) const;
-  void restore(const Checkpoint& checkpoint);
+  std::unique_ptr<Model<float>> last() const override { return learner_->snapshot(); }
+  std::unique_ptr<Model<float>> kept() const override;
+  std::uint64_t kept_epoch() const override { return best_epoch_; }
+  std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,
+                                const std::atomic<bool>& stop) const override;
+  void save(Checkpoint& checkpoint) const override;
+  void restore(const Checkpoint& checkpoint) override;
 
  private:
   void start_epoch();

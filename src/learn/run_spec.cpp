@@ -6,6 +6,8 @@
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 #include "learn/table_model.hpp"
 #include "learn/text_dataset.hpp"
 #include "models/model_specs.hpp"
@@ -356,6 +358,30 @@ void RunSpec::complete(DataKind kind) {
 }
 
 bool RunSpec::is_baseline() const { return model == best_constant_model || model == best_linear_model; }
+
+Optimizer optimizer_of(const MethodWords& words, const BatchOptions& batch) {
+  const std::string name = tidy_spec(words.optimizer), rule = tidy_spec(words.rule);
+  const std::string transform = tidy_spec(words.transform);
+  if (!name.empty() && (!rule.empty() || !transform.empty())) {
+    throw InvalidArgument("give an optimizer, or a rule and a transform, not both");
+  }
+  if (!name.empty()) return find_optimizer(name);
+  if (rule.empty() && transform.empty()) return find_optimizer(batch.mode == BatchMode::exact ? "ignd" : "adam");
+  Optimizer pair = find_optimizer("ignd");
+  if (!rule.empty()) pair.rule = rule;
+  if (!transform.empty()) pair.transform = transform;
+  make_step_rule(pair.rule);
+  make_transform<float>(pair.transform);
+  return pair;
+}
+
+std::optional<double> rate_of(const MethodWords& words) {
+  if (words.rate == guessed) return std::nullopt;
+  const double rate = parse_number(words.rate, "the learning rate");
+  if (rate > 0 && std::isfinite(rate)) return rate;
+  throw InvalidArgument(
+      fmt::format("the learning rate is {}, but must be auto or a finite number above 0", printable(words.rate)));
+}
 
 std::string RunSpec::text_of_keys() const {
   std::string lines;

@@ -59,6 +59,17 @@ struct RunKey : SettingKey {
 const std::vector<RunKey>& run_keys();
 std::vector<SettingKey> run_setting_keys();
 
+// What is said of an optimizer and of a rate by those who choose them for a single run.
+struct MethodWords {
+  std::string optimizer;        // a name, or
+  std::string rule, transform;  // a pair; nothing at all: the default for the kind of steps
+  std::string rate = "auto";    // a number, or "auto": it is searched for
+};
+
+// The optimizer, and the rate unless it is to be searched for. Throws InvalidArgument, with the nearest known name.
+Optimizer optimizer_of(const MethodWords& words, const BatchOptions& batch);
+std::optional<double> rate_of(const MethodWords& words);
+
 // Each is the other's inverse.
 Settings settings_of(const RunSpec& spec);
 RunSpec spec_of(const Settings& settings);

@@ -32,6 +32,9 @@ class TextDataset final : public ClassDataset {
   // To measure a model that was trained on others.
   TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive = {});
 
+  const TextSet& texts() const { return *texts_; }
+  const Reader& reader() const { return reader_; }
+
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
   std::size_t scratch_size() const override { return 0; }

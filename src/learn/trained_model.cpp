@@ -16,18 +16,6 @@
 #include <fmt/format.h>
 
 namespace ignd {
-namespace {
-
-std::unique_ptr<TrainedModel> load_by_kind(const Checkpoint& checkpoint) {
-  const std::string kind = checkpoint.has("kind") ? checkpoint.text("kind") : "";
-  if (kind == table_model_kind) return std::make_unique<TableModel>(TableModel::load(checkpoint));
-  if (kind == image_model_kind) return load_image_model(checkpoint);
-  if (kind == text_model_kind) return load_text_model(checkpoint);
-  if (kind == "stream model") throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
-  throw FileError("it holds no model of a table, of images or of texts");
-}
-
-}  // namespace
 
 TrainedModel::Parts TrainedModel::Parts::load(const Checkpoint& checkpoint) {
   // Files of earlier versions call them all models of tables.
@@ -54,9 +42,18 @@ TrainedModel::Parts TrainedModel::Parts::load(const Checkpoint& checkpoint) {
   }
 }
 
+std::unique_ptr<TrainedModel> TrainedModel::load(const Checkpoint& checkpoint) {
+  const std::string kind = checkpoint.has("kind") ? checkpoint.text("kind") : "";
+  if (kind == table_model_kind) return std::make_unique<TableModel>(TableModel::load(checkpoint));
+  if (kind == image_model_kind) return load_image_model(checkpoint);
+  if (kind == text_model_kind) return load_text_model(checkpoint);
+  if (kind == "stream model") throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
+  throw FileError("it holds no model of a table, of images or of texts");
+}
+
 std::unique_ptr<TrainedModel> TrainedModel::load(const std::string& path, const Checkpoint& checkpoint) {
   try {
-    return load_by_kind(checkpoint);
+    return load(checkpoint);
   } catch (const FileError& fault) {
     throw FileError(fmt::format("{} cannot be used: {}", quoted_path(path), fault.what()));
   }

@@ -80,7 +80,9 @@ class TrainedModel {
   TrainedModel(const TrainedModel&) = delete;
   TrainedModel& operator=(const TrainedModel&) = delete;
 
-  // By the kind that the file names; `path` is for messages. Throws FileError, also for the model of a stream.
+  // By the kind that the checkpoint names; `path`, of its file, is for messages. Throws FileError, also for the model
+  // of a stream.
+  static std::unique_ptr<TrainedModel> load(const Checkpoint& checkpoint);
   static std::unique_ptr<TrainedModel> load(const std::string& path, const Checkpoint& checkpoint);
   void save(Checkpoint& checkpoint) const;  // without the state of a training run
 

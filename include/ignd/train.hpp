@@ -1,0 +1,37 @@
+#pragma once
+
+#include "ignd/model_file.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace ignd {
+
+// Options of `ignd train` by name, without the dashes: {"target", "price"}, {"epochs", "5"}, {"optimizer", "ignd"},
+// {"lr", "0.1"}, {"seed", "2"}, {"last", "true"}. What is not given has its default there.
+using TrainSettings = std::map<std::string, std::string>;
+
+struct TrainReport {
+  std::string status;  // "finished", "stopped early", "diverged", or "running": `progress` ended it
+  double rate = 0;     // given, or found by a search
+  std::uint64_t epochs = 0, kept_epoch = 0;
+  std::map<std::string, double> validation, test;  // scores by name: "loss", "rmse", "accuracy", ...; empty parts: none
+};
+
+struct Trained {
+  ModelFile model;
+  TrainReport report;
+};
+
+// Called now and then, by one thread at a time, with the share of the work that is done; false ends the training with
+// what there is.
+using TrainProgress = std::function<bool(double share)>;
+
+// Trains a model on a table (CSV, TSV or svmlight, gzip or not), as `ignd train PATH` does with the same options: the
+// model has the same bits. Throws InvalidArgument for options, with the nearest name of one that does not exist;
+// FileError for data; Error where training diverged before there was anything to keep.
+Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
+
+}  // namespace ignd

@@ -1,0 +1,144 @@
+#include "ignd/train.hpp"
+
+#include "base/text.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "learn/datasets.hpp"
+#include "learn/search.hpp"
+#include "learn/trained_model.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+MethodWords method_words(const TrainSettings& settings) {
+  MethodWords words;
+  const auto take = [&](const char* name, std::string& word) {
+    if (const auto found = settings.find(name); found != settings.end()) word = found->second;
+  };
+  take("optimizer", words.optimizer);
+  take("rule", words.rule);
+  take("transform", words.transform);
+  take("lr", words.rate);
+  return words;
+}
+
+void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
+  static const std::vector<std::string> others{"optimizer", "rule", "transform", "lr", "seed"};
+  std::vector<std::string> known = others;
+  for (const RunKey& key : run_keys()) {
+    if (!key.is_option || (key.uses & RunKey::tables) == 0) continue;
+    known.push_back(key.name);
+    if (key.name != name) continue;
+    try {
+      key.set(spec, canonical_value(key, value));
+      return;
+    } catch (const InvalidArgument& fault) {
+      throw InvalidArgument(fmt::format("the option '{}' {}", name, fault.what()));
+    }
+  }
+  if (std::ranges::find(others, name) != others.end()) return;
+  throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
+}
+
+std::map<std::string, double> named_scores(const Scores& scores) {
+  std::map<std::string, double> named{{"loss", scores.loss}};
+  for (const auto& [name, value] : further_scores(scores)) named[name] = value;
+  return named;
+}
+
+RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
+  RunSpec spec;
+  spec.data.path = path;
+  for (const auto& [name, value] : settings) set_key(spec, name, value);
+  const DataKind kind = kind_of_data(spec);
+  if (kind == DataKind::table && spec.dataset.target.empty()) spec.data.refuse_without_target();
+  spec.complete(kind);
+  const MethodWords words = method_words(settings);
+  spec.training.optimizer = optimizer_of(words, spec.batch);
+  if (const auto rate = rate_of(words)) spec.training.rate = *rate;
+  if (settings.contains("seed")) spec.training.seed = parse_count(settings.at("seed"), "the seed");
+  spec.dataset.seed = spec.training.seed;
+  return spec;
+}
+
+}  // namespace
+
+// A training that a program asked for.
+class LibraryTraining final : public RunObserver {
+ public:
+  LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
+      : spec_(spec_from(path, settings)),
+        progress_(progress),
+        dataset_(read_dataset(spec_)),
+        searches_(!rate_of(method_words(settings))) {}
+
+  Trained train() {
+    check_run(*dataset_, spec_.training);
+    if (searches_) search_for_rate();
+    const RunSlot slot{&spec_.training, this};
+    cpu_engine().train({&slot, 1}, *dataset_, stop_);
+    if (!trained_) throw Error(nothing_learned);
+    return std::move(*trained_);
+  }
+
+  void progress(const RunView& run) override {
+    tell(static_cast<double>(run.learned()) / static_cast<double>(run.to_learn()));
+  }
+
+  void end(RunView& run) override {
+    if (run.kept_epoch() == 0 && spec_.training.epochs > 0) {
+      throw Error(stop_ ? nothing_learned : "training diverged in its first epoch; choose a smaller rate");
+    }
+    TrainReport report{.status = to_string(run.status()),
+                       .rate = spec_.training.rate,
+                       .epochs = run.epoch(),
+                       .kept_epoch = run.kept_epoch(),
+                       .validation = scores_on(run, dataset_->split().validation),
+                       .test = scores_on(run, dataset_->split().test)};
+    Checkpoint checkpoint;
+    dataset_->save_reader(checkpoint);
+    save_trained_model(checkpoint, dataset_->target(), dataset_->loss(), *run.kept());
+    trained_.emplace(Trained{ModelFile(TrainedModel::load(checkpoint)), std::move(report)});
+  }
+
+ private:
+  static constexpr const char* nothing_learned = "training was ended before its first epoch was complete";
+
+  void search_for_rate() {
+    const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, {}, stop_,
+                                          [&](std::uint64_t, std::uint64_t) { tell(0); });
+    if (stop_) throw Error(nothing_learned);
+    if (!result.best) throw Error("training diverged with every rate of the race; choose one as 'lr'");
+    spec_.training.rate = *result.best;
+  }
+
+  void tell(double share) {
+    if (progress_ && !progress_(share)) stop_ = true;
+  }
+
+  static std::map<std::string, double> scores_on(const RunView& run, const std::vector<std::uint32_t>& rows) {
+    const std::atomic<bool> never = false;
+    if (rows.empty()) return {};
+    return named_scores(*run.measure(RunView::Iterate::kept, rows, never));
+  }
+
+  RunSpec spec_;
+  const TrainProgress& progress_;
+  std::shared_ptr<const Dataset> dataset_;
+  bool searches_;
+  std::atomic<bool> stop_ = false;
+  std::optional<Trained> trained_;
+};
+
+Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress) {
+  return LibraryTraining(path, settings, progress).train();
+}
+
+}  // namespace ignd
