@@ -1,5 +1,5 @@
-#include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
+#include "cli/use_model.hpp"
 #include "ignd/random.hpp"
 #include "learn/trained_model.hpp"
 

@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
-#include "cli/prediction_writer.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stream_model.hpp"
 #include "cli/use_model.hpp"

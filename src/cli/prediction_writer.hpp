@@ -1,8 +1,6 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "ignd/model_file.hpp"
-#include "learn/target.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -61,20 +59,6 @@ class PredictionWriter : Pinned {
   int error_ = 0;  // of the first write that failed
   WrittenPredictions written_;
   std::uint64_t bytes_cut_ = 0;
-};
-
-// A prediction as fields of comma-separated values: a number; or a class, with the probability of the positive one of
-// two, or of each of more than two. What stands before these fields and the line end are the caller's.
-class PredictionColumns {
- public:
-  explicit PredictionColumns(const Target& target);
-
-  std::string header() const;                                          // ",prediction,probability"
-  void append(std::string& line, const Prediction& prediction) const;  // ",no,0.25"
-  void append_nothing(std::string& line) const;                        // ",,"
-
- private:
-  std::vector<std::string> classes_, fields_;  // the names as they are and as fields; empty for numbers
 };
 
 }  // namespace ignd::cli

@@ -29,4 +29,18 @@ int inspect(const UseOptions& options);
 // What the options say about the data. Throws InvalidArgument for options that such data do not have.
 NewData new_data(const UseOptions& options, const TrainedModel& model);
 
+// A prediction as fields of comma-separated values: a number; or a class, with the probability of the positive one of
+// two, or of each of more than two. What stands before these fields and the line end are the caller's.
+class PredictionColumns {
+ public:
+  explicit PredictionColumns(const Target& target);
+
+  std::string header() const;                                          // ",prediction,probability"
+  void append(std::string& line, const Prediction& prediction) const;  // ",no,0.25"
+  void append_nothing(std::string& line) const;                        // ",,"
+
+ private:
+  std::vector<std::string> classes_, fields_;  // the names as they are and as fields; empty for numbers
+};
+
 }  // namespace ignd::cli
