@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t largest_file = 1 << 20;
 
-// Beside an installed program, or where it was built.
+// Beside the installed program, or in the source tree.
 fs::path own_folder() {
   std::error_code failed;
   const fs::path program = fs::read_symlink("/proc/self/exe", failed);
@@ -51,7 +51,7 @@ void read_one(const std::string& name, const fs::path& path, const ExperimentOpt
   try {
     std::string text = read_file(path, largest_file + 1);
     if (text.size() > largest_file)
-      throw FileError(fmt::format("{} is no experiment file: too large", quoted_path(path)));
+      throw FileError(fmt::format("{} is too large for an experiment file", quoted_path(path)));
     Experiment experiment = parse_experiment(text, path.stem(), options);
     files.push_back({name, std::move(text), options, std::move(experiment)});
   } catch (const InvalidArgument& fault) {
@@ -66,10 +66,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_after(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// In seconds: whoever waits for hours wants no log of thousands of lines.
+// In seconds. Long sweeps print less often.
 double pause_between_lines(double seconds_so_far) { return seconds_so_far > 300 ? 60 : 5; }
 
-// How far an experiment is: a bar on a terminal, and otherwise a line now and then.
+// Shows the progress of an experiment: a bar on a terminal, otherwise a line now and then.
 class SweepReporter {
  public:
   SweepReporter(const std::string& name, std::uint64_t there, std::uint64_t total)
@@ -78,7 +78,7 @@ class SweepReporter {
         total_(total),
         bar_(name, total, "runs", false),
         lines_(isatty(STDERR_FILENO) == 0) {
-    if (lines_) print_error("{}: {} runs, {} of them there already\n", name, total, there);
+    if (lines_) print_error("{}: {} runs, {} of them done already\n", name, total, there);
   }
 
   void update(const SweepProgress& now) {
@@ -100,7 +100,7 @@ class SweepReporter {
   void finish(const SweepProgress& made) {
     bar_.clear();
     const std::string failed =
-        made.failed == 0 ? "" : fmt::format(", {} of them failed (rates that are only tried often do)", made.failed);
+        made.failed == 0 ? "" : fmt::format(", {} of them failed (many rates of a search do)", made.failed);
     print_error("{}: done in {}; {} runs made{}\n", name_, duration_text(seconds_after(start_)), made.done, failed);
   }
 
@@ -135,24 +135,24 @@ class ExperimentSweep {
   }
 
  private:
-  // The report shows one experiment of a name. Whoever puts another in its place is told.
+  // The report shows one experiment of a name: warns if this one replaces another.
   void put(const StoredExperiment& wanted) {
     for (const StoredExperiment& there : store_.experiments()) {
       if (there.name != wanted.name || (there.file == wanted.file && there.options == wanted.options)) continue;
       print_error(
-          "{}: {} has an experiment of this name that was asked for differently (`{}`); this one takes its place in "
+          "{}: {} has another experiment of this name (`{}`); this one takes its place in "
           "the report, and its runs stay\n",
           wanted.name, quoted_path(folder_), there.command);
     }
     store_.put(wanted);
   }
 
-  // First what can be named; then what that makes known: the next rung of a search, the runs at the rate that it chose.
+  // Repeats, because runs decide about others: the next rung of a search, the runs at the rate that it chose.
   void make_all_runs(const Experiment& experiment) {
     const auto start = Clock::now();
     const std::uint64_t total = count_runs(experiment, &store_);
     std::uint64_t there = count_done(experiment);
-    if (estimate_ == Estimate::wanted) say_how_long(experiment, total - there);
+    if (estimate_ == Estimate::wanted) print_estimate(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
     for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
@@ -169,8 +169,8 @@ class ExperimentSweep {
     if (!stop_.flag()) reporter.finish(so_far);
   }
 
-  // Only where somebody may want to come back later, or to ask for less.
-  void say_how_long(const Experiment& experiment, std::uint64_t missing) const {
+  // Only for long sweeps, so that users can come back later or ask for less.
+  void print_estimate(const Experiment& experiment, std::uint64_t missing) const {
     constexpr double long_enough = 60;
     const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
     const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
@@ -190,9 +190,9 @@ class ExperimentSweep {
   }
 
   int interrupted(const Experiment& experiment) const {
-    print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there{}\n",
-                count_done(experiment), count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
-                find_task(experiment.task).resumes() ? ", with the runs in flight from where they are" : "");
+    print_error("stopped: {} of {} runs of {} are in {}; the same command resumes them{}\n", count_done(experiment),
+                count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
+                find_task(experiment.task).resumes() ? ", also those in flight" : "");
     return interrupted_code;
   }
 

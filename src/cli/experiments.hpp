@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// Experiments: their files, and making their runs.
+// The files of experiments, and sweeps: making their runs.
 namespace ignd::cli {
 
 struct ExperimentFile {
@@ -18,21 +18,21 @@ struct ExperimentFile {
 };
 
 // The experiments of these names (files that come with the program) or paths (anything with a slash, or ".toml" at its
-// end), or all that come with the program. Everything that is wrong with any of them is added to `faults`, a line each.
+// end), or all that come with the program. Adds everything that is wrong with any of them to `faults`, a line each.
 std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& names, const ExperimentOptions& options,
                                              std::vector<std::string>& faults);
 
-// Whether to say before long work how long it may take.
-enum class Estimate { wanted, said_already };
+// Whether to print how long a sweep may take.
+enum class Estimate { wanted, printed_already };
 
-// An experiment, and how it stands in the store.
+// An experiment, and its entry in the store.
 struct SweptExperiment {
   Experiment experiment;
   StoredExperiment stored;
 };
 
-// Puts experiments into the folder's store and makes those of their runs that it does not have, `jobs` at a time.
-// Signals are caught meanwhile; a report is quick, and made again by another command. Returns the exit code.
+// Puts experiments into the folder's store and makes their missing runs, `jobs` at a time. Ctrl-C stops it in good
+// order. Returns the exit code.
 int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
                       Estimate estimate = Estimate::wanted);
 

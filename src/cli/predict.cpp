@@ -22,7 +22,7 @@ void warn(const PredictionReport& report) {
                 report.bad_rows == 1 ? "" : "the first is ", report.first_fault);
   }
   if (report.unknown_texts > 0) {
-    print_error("ignd: {} values were texts that training did not have; they count as none of the known ones\n",
+    print_error("ignd: {} values were texts that training did not have; they match none of the known ones\n",
                 with_commas(report.unknown_texts));
   }
   warn_of_skipped(report.skipped);
