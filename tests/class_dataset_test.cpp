@@ -1,8 +1,8 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/run.hpp"
-#include "learn/text_dataset.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,7 +6,7 @@
 #include "ignd/random.hpp"
 #include "lab/store.hpp"
 #include "lab/sweep.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "scratch_folder.hpp"
 
 #include <atomic>

@@ -1,5 +1,3 @@
-#include "learn/multiclass_metrics.hpp"
-
 #include "learn/metrics.hpp"
 #include "support.hpp"
 

@@ -3,8 +3,8 @@
 #include "base/stopped.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "learn/baselines.hpp"
 #include "learn/metrics.hpp"
-#include "learn/table_baselines.hpp"
 #include "learn/table_dataset.hpp"
 #include "scratch_folder.hpp"
 

@@ -3,9 +3,9 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "learn/baselines.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"
-#include "learn/table_baselines.hpp"
 #include "learn/table_model.hpp"
 #include "support.hpp"
 

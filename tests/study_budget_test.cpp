@@ -6,7 +6,7 @@
 #include "ignd/random.hpp"
 #include "lab/experiment.hpp"
 #include "lab/plan.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 

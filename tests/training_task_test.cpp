@@ -3,8 +3,8 @@
 #include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
-#include "learn/datasets.hpp"
-#include "learn/table_baselines.hpp"
+#include "learn/baselines.hpp"
+#include "learn/open_dataset.hpp"
 #include "scratch_folder.hpp"
 
 #include <algorithm>

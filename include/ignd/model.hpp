@@ -84,7 +84,7 @@ inline constexpr std::size_t most_parameters = 0xffff'ffff;
 // A scalar output f(w, x) and its sensitivity. All parameters are one flat array. Some models may have several outputs;
 // those are read and trained in batches only (see BatchTrainer).
 //
-// Threads: const members may be called from any number of threads at once, each with its own Trace, as long as nobody
+// Threads: const members may be called from any number of threads at once, each with its own Trace, as long as no thread
 // changes the parameters meanwhile.
 template <class T>
 class Model {

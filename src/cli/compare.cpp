@@ -12,7 +12,7 @@
 #include "ignd/optimizer.hpp"
 #include "lab/plan.hpp"
 #include "lab/study_budget.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "report/format.hpp"
 #include "report/recommendation.hpp"
 

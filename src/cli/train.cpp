@@ -14,7 +14,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -163,11 +163,11 @@ class Training final : public RunObserver {
   void take_rate(const Checkpoint& saved) {
     const double rate = saved.array<double>("run.rate", 1)[0];
     if (!std::isfinite(rate) || !(rate > 0)) {
-      throw FileError(fmt::format("cannot go on with {}: its learning rate is {}", quoted_path(options_.resume), rate));
+      throw FileError(fmt::format("cannot resume {}: its learning rate is {}", quoted_path(options_.resume), rate));
     }
     if (const auto asked = rate_of(options_); asked && *asked != rate) {
-      throw FileError(fmt::format("cannot go on with {}: its learning rate is {}, not {}", quoted_path(options_.resume),
-                                  rate, *asked));
+      throw FileError(
+          fmt::format("cannot resume {}: its learning rate is {}, not {}", quoted_path(options_.resume), rate, *asked));
     }
     options_.spec.training.rate = rate;
   }
@@ -221,10 +221,10 @@ class Training final : public RunObserver {
     try {
       run.restore(saved);
     } catch (const FileError& fault) {
-      throw FileError(fmt::format("cannot go on with {}: {}", quoted_path(options_.resume), fault.what()));
+      throw FileError(fmt::format("cannot resume {}: {}", quoted_path(options_.resume), fault.what()));
     }
     if (run.status() == RunStatus::running) {
-      if (talks_) print("going on after {} samples\n", with_commas(run.learned()));
+      if (talks_) print("resuming after {} samples\n", with_commas(run.learned()));
       return;
     }
     print_error("ignd: nothing is left to learn: the run in {} has {}\n", quoted_path(options_.resume),
@@ -248,7 +248,7 @@ class Training final : public RunObserver {
     std::fflush(stdout);
   }
 
-  // Whatever happens, training goes on; the exit code tells.
+  // A failure does not end training; the exit code reports it.
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
@@ -267,7 +267,7 @@ class Training final : public RunObserver {
   int interrupted(const RunView& run) {
     save(run, &OutputFile::save_partial);
     if (saved_.path.empty()) return interrupted_code;
-    print_error("ignd: interrupted after {} of {} {}; saved {}; go on with the same command and --resume {}\n",
+    print_error("ignd: interrupted after {} of {} {}; saved {}; to resume, run the same command with --resume {}\n",
                 with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(saved_.path),
                 for_terminal(shell_word(saved_.path)));
     return interrupted_code;

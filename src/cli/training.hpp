@@ -8,7 +8,7 @@
 
 namespace ignd::cli {
 
-// Trains on the data as the options say, or goes on with a saved run, and prints how good the model is. Returns the
+// Trains on the data as the options say, or resumes a saved run, and prints how good the model is. Returns the
 // exit code.
 int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved);
 

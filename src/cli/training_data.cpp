@@ -10,11 +10,10 @@
 #include "ignd/network.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"
-#include "learn/datasets.hpp"
-#include "learn/image_dataset.hpp"
+#include "learn/file_dataset.hpp"
+#include "learn/open_dataset.hpp"
 #include "learn/table_dataset.hpp"
 #include "learn/table_model.hpp"
-#include "learn/text_dataset.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>

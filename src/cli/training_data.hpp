@@ -3,9 +3,9 @@
 #include "base/pinned.hpp"
 #include "cli/console.hpp"
 #include "cli/train.hpp"
+#include "learn/baselines.hpp"
 #include "learn/dataset.hpp"
 #include "learn/search.hpp"
-#include "learn/table_baselines.hpp"
 #include "models/layer.hpp"
 
 #include <cstdint>

@@ -27,7 +27,7 @@ WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, dou
     kept *= 1 - share * shrink;
     const double moved = f - alpha * coefficient * in.s;
     if (left <= 1) break;
-    if (moved == f) {  // from here on only the shrinking goes on
+    if (moved == f) {  // from here on only the shrinking continues
       kept *= std::pow(1 - shrink, left - 1);
       break;
     }

@@ -40,7 +40,7 @@ template <class T>
 void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
                    std::unique_ptr<Preconditioner<T>>& preconditioner, std::uint64_t& steps, StepStatus& status);
 
-// A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument if there is none.
+// A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument where nothing was averaged.
 template <class T>
 std::unique_ptr<Model<T>> current_model(const Model<T>& model, const Updater<T>& updater, std::uint64_t steps,
                                         std::uint64_t average_from, Iterate which);

@@ -2,9 +2,9 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "learn/datasets.hpp"
+#include "learn/baselines.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/table_baselines.hpp"
+#include "learn/open_dataset.hpp"
 
 #include <algorithm>
 #include <atomic>

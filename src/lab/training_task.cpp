@@ -6,8 +6,8 @@
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "lab/step_cost.hpp"
-#include "learn/datasets.hpp"
-#include "learn/table_baselines.hpp"
+#include "learn/baselines.hpp"
+#include "learn/open_dataset.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>

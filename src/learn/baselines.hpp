@@ -1,17 +1,20 @@
 #pragma once
 
+#include "learn/table_dataset.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 // What any result is compared with: the best constant, and the best linear model.
 namespace ignd {
 
-// Rows come through a callback, so that nobody copies the data. Every call gives the same rows. Weights are as in
-// metrics.hpp: 2 is two rows, 0 is none. A value that cannot be used, a row of another size and the lack of any row are
-// an InvalidArgument; rows are counted from 1.
+// Rows come through a callback, so that the data are not copied. Every call gives the same rows. Weights are as in
+// metrics.hpp: 2 means two rows, 0 that the row does not count. A value that cannot be used, a row of another size and
+// the lack of any row are an InvalidArgument; rows are counted from 1.
 using RowVisitor = std::function<void(std::span<const float> x, double y, double weight)>;
 using ForEachRow = std::function<void(const RowVisitor&)>;
 
@@ -56,5 +59,28 @@ std::optional<LinearBaseline> logistic_regression(const ForEachRow& rows, std::s
 // The same for counts: the logarithm of the expected number is linear.
 std::optional<LinearBaseline> poisson_regression(const ForEachRow& rows, std::size_t features,
                                                  const RidgeChoice& ridge = {});
+
+struct Predictor {
+  std::string name;
+  OutputsOf outputs;
+};
+
+// What rows count as in a fit: as in the metrics, or as in the loss, where classes may be balanced.
+enum class FitWeights { metrics, loss };
+
+// Called before each row of each pass; what it throws ends the fit.
+using BeforeRow = std::function<void()>;
+
+// The constant with the lowest squared or logistic loss on the training rows; of more than two classes how often each
+// is there.
+Predictor fit_constant(const Dataset& task, FitWeights weights, const BeforeRow& before_row = {});
+
+// The linear model with the lowest one: least squares for numbers, Poisson regression for counts, logistic regression
+// for two classes, with a ridge that the validation rows choose. None for more classes, and where there are too many
+// features.
+std::optional<Predictor> fit_linear(const TableDataset& task, FitWeights weights, const BeforeRow& before_row = {});
+
+// Both, as they are shown beside the metrics of a model.
+std::vector<Predictor> fit_baselines(const TableDataset& task);
 
 }  // namespace ignd

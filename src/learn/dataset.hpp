@@ -3,7 +3,6 @@
 #include "data/encoder.hpp"
 #include "ignd/trainer.hpp"
 #include "learn/metrics.hpp"
-#include "learn/multiclass_metrics.hpp"
 #include "learn/split.hpp"
 #include "learn/target.hpp"
 
@@ -41,7 +40,7 @@ struct DatasetOptions {
   NumberScaling scaling = NumberScaling::robust;
   bool scale_target = true;  // numbers are learned as (y - mean) / deviation
   InputFactors factors = InputFactors::one;
-  // At most so many samples of each part, drawn by the seed; 0: all.
+  // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
 
   std::vector<std::string> columns() const;  // that are named here
@@ -62,7 +61,7 @@ class Dataset {
   // A model for these samples as users write it, as make_model wants it. Throws InvalidArgument.
   virtual std::string model_spec(const std::string& text) const = 0;
 
-  // A sample, which may be a view of a scratch buffer of so many numbers.
+  // A sample, which may be a view of `scratch`, a buffer of scratch_size() numbers.
   virtual std::size_t scratch_size() const = 0;
   virtual Sample<float> sample(std::uint32_t row, std::span<float> scratch) const = 0;
 
@@ -92,7 +91,7 @@ class Dataset {
   Dataset(Dataset&&) noexcept = default;
   Dataset& operator=(Dataset&&) noexcept = default;
 
-  // Keeps at most so many samples of each part, as the options say.
+  // Applies the limits of the options to the parts.
   void limit_parts(const DatasetOptions& options);
 
   Target target_;

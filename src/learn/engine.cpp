@@ -1,6 +1,6 @@
 #include "learn/engine.hpp"
 
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,5 +1,6 @@
 #include "learn/run.hpp"
 
+#include "base/pinned.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
@@ -16,7 +17,101 @@
 #include <fmt/format.h>
 
 namespace ignd {
+
+// What trains a model in a run: one sample at a time, or in batches. A model of several outputs is trained in batches,
+// of one sample if nothing else is asked for.
+class Learner : Pinned {
+ public:
+  virtual ~Learner() = default;
+
+  struct Learned {
+    std::size_t samples = 0;  // fewer than were given where the run ended
+    double loss = 0;          // their sum, by weight, each before it was learned from
+  };
+  // Learns from the samples, at most as many as a batch has.
+  virtual Learned learn(std::span<const Sample<float>> samples) = 0;
+
+  virtual StepStatus status() const = 0;
+  virtual std::unique_ptr<Model<float>> snapshot() const = 0;
+  virtual void save(Checkpoint& checkpoint) const = 0;
+  virtual void restore(const Checkpoint& checkpoint) = 0;
+};
+
 namespace {
+
+struct LearnerOptions {
+  std::string loss;
+  Optimizer optimizer;
+  Schedule schedule;
+  double l2 = 0;
+  std::optional<BatchOptions> batch;
+};
+
+class OneAtATime final : public Learner {
+ public:
+  OneAtATime(Model<float>& model, const LearnerOptions& options)
+      : trainer_(model, {.loss = make_loss(options.loss),
+                         .optimizer = options.optimizer,
+                         .schedule = options.schedule,
+                         .l2 = options.l2}) {}
+
+  Learned learn(std::span<const Sample<float>> samples) override {
+    infos_.resize(samples.size());
+    ignd::learn<float>(trainer_, samples, infos_);
+    Learned learned;
+    for (; learned.samples < samples.size(); ++learned.samples) {
+      const StepInfo& info = infos_[learned.samples];
+      if (info.status != StepStatus::learned && info.status != StepStatus::zero_weight) break;
+      learned.loss += samples[learned.samples].weight * info.loss.value;
+    }
+    return learned;
+  }
+
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+  void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+
+ private:
+  Trainer<float> trainer_;
+  std::vector<StepInfo> infos_;
+};
+
+class InBatches final : public Learner {
+ public:
+  InBatches(Model<float>& model, const LearnerOptions& options, const BatchOptions& batch)
+      : trainer_(model, {.loss = make_vector_loss(options.loss),
+                         .optimizer = options.optimizer,
+                         .schedule = options.schedule,
+                         .l2 = options.l2,
+                         .batch = batch}) {}
+
+  Learned learn(std::span<const Sample<float>> samples) override {
+    const BatchStepInfo info = trainer_.step(samples);
+    if (trainer_.status() != StepStatus::learned) return {};
+    return {samples.size(), info.weight * info.loss};
+  }
+
+  StepStatus status() const override { return trainer_.status(); }
+  std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
+  void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+
+ private:
+  BatchTrainer<float> trainer_;
+};
+
+// Samples of a step of such a learner; none if it takes one sample after the other, however many it is given.
+std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked) {
+  if (asked || model.outputs() == 1) return asked;
+  return BatchOptions{.size = 1};
+}
+
+// The model must outlive it. Throws InvalidArgument.
+std::unique_ptr<Learner> make_learner(Model<float>& model, const LearnerOptions& options) {
+  if (const auto batch = batch_of(model, options.batch)) return std::make_unique<InBatches>(model, options, *batch);
+  return std::make_unique<OneAtATime>(model, options);
+}
 
 LearnerOptions learner_options(const Dataset& dataset, const TrainingOptions& options,
                                const std::optional<BatchOptions>& batch) {
@@ -73,6 +168,12 @@ RunStatus status_of(const std::string& name) {
 
 }  // namespace
 
+std::string describe(const BatchOptions& batch) {
+  std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
+  if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
+  return text + (batch.adaptive ? " adaptive" : "");
+}
+
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
@@ -114,6 +215,8 @@ Run::Run(const Dataset& dataset, TrainingOptions options)
   if (options_.epochs == 0) status_ = RunStatus::finished;
   start_epoch();
 }
+
+Run::~Run() = default;
 
 void Run::start_epoch() {
   position_ = 0;
@@ -203,6 +306,8 @@ std::optional<EpochReport> Run::learn_epoch(const std::atomic<bool>& stop, const
   if (status_ != RunStatus::running) return std::nullopt;
   return finish_epoch(stop);
 }
+
+std::unique_ptr<Model<float>> Run::last() const { return learner_->snapshot(); }
 
 std::unique_ptr<Model<float>> Run::kept() const {
   auto model = model_->clone();

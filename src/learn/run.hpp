@@ -1,8 +1,8 @@
 #pragma once
 
+#include "ignd/batch_trainer.hpp"
 #include "ignd/trainer.hpp"
 #include "learn/dataset.hpp"
-#include "learn/learner.hpp"
 #include "learn/run_result.hpp"
 
 #include <atomic>
@@ -18,6 +18,7 @@
 namespace ignd {
 
 class Checkpoint;
+class Learner;
 
 // How a model is trained.
 struct TrainingOptions {
@@ -39,6 +40,8 @@ struct TrainingOptions {
 // "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
 // cosine, the length of the run. Throws InvalidArgument.
 Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
+
+std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
 
 // Throws InvalidArgument where such a run cannot be: a batch of more samples than there are, or than fit into memory.
 void check_run(const Dataset& dataset, const TrainingOptions& options);
@@ -92,6 +95,7 @@ class Run final : public RunView {
  public:
   // The dataset must outlive the run. Throws InvalidArgument.
   Run(const Dataset& dataset, TrainingOptions options);
+  ~Run() override;
 
   RunStatus status() const override { return status_; }
   const TrainingOptions& options() const { return options_; }
@@ -105,7 +109,7 @@ class Run final : public RunView {
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
                                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-  std::unique_ptr<Model<float>> last() const override { return learner_->snapshot(); }
+  std::unique_ptr<Model<float>> last() const override;
   std::unique_ptr<Model<float>> kept() const override;
   std::uint64_t kept_epoch() const override { return best_epoch_; }
   std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,

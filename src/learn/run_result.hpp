@@ -46,10 +46,10 @@ struct RunResult {
   bool operator==(const RunResult&) const = default;
 };
 
-// What a run is told from outside while it goes on.
+// What a run is told from outside while it is under way.
 class RunControl {
  public:
-  // A run that nobody resumes.
+  // A run that cannot be resumed.
   RunControl(const std::atomic<bool>& stop)  // NOLINT(google-explicit-constructor): a flag is all that most runs need
       : stop_(stop) {}
   RunControl(const std::atomic<bool>& stop, std::filesystem::path unfinished, std::atomic<double>* share)
@@ -57,7 +57,7 @@ class RunControl {
 
   const std::atomic<bool>& stop() const { return stop_; }
 
-  // The checkpoint of a run that is under way: a run that resumes writes it, and starts from it. Empty: there is none.
+  // The checkpoint of a run that is under way: it is saved there and resumed from there. Empty: it is not saved.
   const std::filesystem::path& unfinished() const { return unfinished_; }
 
   // How far the run is, between 0 and 1. A run that resumes says so as soon as it knows.

@@ -8,8 +8,8 @@
 #include "ignd/network.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/table_model.hpp"
-#include "learn/text_dataset.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>

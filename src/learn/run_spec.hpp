@@ -59,7 +59,7 @@ struct RunKey : SettingKey {
 const std::vector<RunKey>& run_keys();
 std::vector<SettingKey> run_setting_keys();
 
-// What is said of an optimizer and of a rate by those who choose them for a single run.
+// The optimizer and the rate of a single run, as users write them.
 struct MethodWords {
   std::string optimizer;        // a name, or
   std::string rule, transform;  // a pair; nothing at all: the default for the kind of steps

@@ -194,7 +194,7 @@ double Target::learned(double value) const {
     const auto known = class_numbers.find(value);
     // NaN is found wherever one looks for it.
     if (known != class_numbers.end() && known->first == value) return known->second;
-    throw BadSample(fmt::format("the target {} is none of its {} classes", in_quotes(name), classes.size()));
+    throw BadSample(fmt::format("the target {} is not one of its {} classes", in_quotes(name), classes.size()));
   }
   if (is_class()) return value == positive ? 1 : 0;
   return (value - mean) / deviation;

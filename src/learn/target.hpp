@@ -37,7 +37,7 @@ struct Target {
   std::size_t outputs() const { return is_multiclass() ? classes.size() : 1; }
 
   // What the model learns for a value of the column; for classes their number. Throws BadSample where there are more
-  // than two, and this is none of them.
+  // than two, and this is not one of them.
   double learned(double value) const;
   // What an output means in the units of a column of numbers.
   double in_units(double output) const { return logarithm ? std::exp(output) : mean + deviation * output; }
@@ -56,7 +56,7 @@ inline constexpr const char* softmax_loss =
 // `loss` (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the
 // loss allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
 // value: that of a class which no training row has, too. `positive` (empty: the larger one) chooses the positive of two
-// classes; InvalidArgument if it is none of them.
+// classes; InvalidArgument if it is not one of them.
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> rows,
                   std::span<const std::uint32_t> training_rows, const std::string& loss,
                   const std::string& positive = {});

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 #include "learn/search.hpp"
 #include "learn/trained_model.hpp"
 

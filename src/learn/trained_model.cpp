@@ -4,11 +4,10 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
-#include "learn/class_models.hpp"
-#include "learn/image_dataset.hpp"
+#include "learn/file_dataset.hpp"
+#include "learn/file_models.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/table_model.hpp"
-#include "learn/text_dataset.hpp"
 
 #include <algorithm>
 #include <cmath>

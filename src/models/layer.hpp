@@ -147,7 +147,7 @@ class Layer {
   virtual void forward(std::span<const T> w, Pass<T>& pass, const RowAnnouncer& about_to_read) const = 0;
   virtual void backward(std::span<const T> w, Pass<T>& pass) const = 0;
 
-  // A pass for a batch that is faster than one sample at a time; null if there is none.
+  // A pass for a batch that is faster than one sample at a time; null where the layer has no such pass.
   virtual std::unique_ptr<BatchPass<T>> make_batch_pass(const BatchPlace<T>& /*place*/) const { return nullptr; }
 };
 

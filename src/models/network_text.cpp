@@ -84,8 +84,8 @@ class Item {
   }
 
   [[noreturn]] void refuse(const std::string& fault) const {
-    const std::string who = number_ == 0 ? "the input" : fmt::format("layer {}", number_);
-    throw LayerFault(fmt::format("{} of the network, {}: {}", who, in_quotes(text_), fault));
+    const std::string what = number_ == 0 ? "the input" : fmt::format("layer {}", number_);
+    throw LayerFault(fmt::format("{} of the network, {}: {}", what, in_quotes(text_), fault));
   }
 
   // Runs `make` and names this item in the message of what it throws.

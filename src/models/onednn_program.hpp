@@ -32,7 +32,7 @@ class OpenMpThreads {
   int before_;
 };
 
-// Who owns the numbers of a buffer: the run itself, or the caller, who lends them.
+// The owner of a buffer: the run itself, or the caller, who lends it.
 enum class Home { run, in, out, out_delta, in_delta, weights, sensitivity };
 
 // oneDNN primitives in execution order, and the buffers they work on. Made once and shared by any number of runs, which

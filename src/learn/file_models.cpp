@@ -1,4 +1,4 @@
-#include "learn/class_models.hpp"
+#include "learn/file_models.hpp"
 
 #include "base/stopped.hpp"
 #include "base/text.hpp"
@@ -8,9 +8,8 @@
 #include "data/tokenizer.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/image_dataset.hpp"
+#include "learn/file_dataset.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/text_dataset.hpp"
 
 #include <algorithm>
 #include <limits>

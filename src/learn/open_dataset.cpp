@@ -1,4 +1,4 @@
-#include "learn/datasets.hpp"
+#include "learn/open_dataset.hpp"
 
 #include "base/stopped.hpp"
 #include "base/text.hpp"
@@ -10,8 +10,7 @@
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
-#include "learn/image_dataset.hpp"
-#include "learn/text_dataset.hpp"
+#include "learn/file_dataset.hpp"
 
 #include <algorithm>
 #include <filesystem>

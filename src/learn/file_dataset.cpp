@@ -1,0 +1,186 @@
+#include "learn/file_dataset.hpp"
+
+#include "base/text.hpp"
+#include "ignd/checkpoint.hpp"
+#include "ignd/error.hpp"
+#include "models/model_specs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+std::vector<ClassDataset::Labelled> labels_of(const ImageSet& images) {
+  std::vector<ClassDataset::Labelled> labels;
+  for (std::size_t i = 0; i < images.size(); ++i) labels.push_back({images.label(i), images.part(i)});
+  return labels;
+}
+
+std::vector<ClassDataset::Labelled> labels_of(const TextSet& texts) {
+  std::vector<ClassDataset::Labelled> labels;
+  for (std::size_t i = 0; i < texts.size(); ++i) labels.push_back({texts.label(i), texts.part(i)});
+  return labels;
+}
+
+}  // namespace
+
+ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                           const DatasetOptions& options)
+    : options_(options) {
+  auto [test, others] = take(classes, samples, options.positive);
+  const double test_share = test.empty() ? options.test : 0;
+  split_ = split_randomly(others.size(), {.validation = options.validation, .test = test_share}, options.seed);
+  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
+    for (std::uint32_t& row : *part) row = others[row];
+  }
+  if (!test.empty()) split_.test = std::move(test);
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    if (std::ranges::any_of(split_.train, [&](std::uint32_t row) { return labels_[row] == k; })) continue;
+    throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
+                                      in_quotes(classes[k])));
+  }
+  limit_parts(options);
+}
+
+ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                           const std::string& positive) {
+  auto [test, others] = take(classes, samples, positive);
+  split_.test = std::move(test.empty() ? others : test);
+}
+
+ClassDataset::Known ClassDataset::take(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+                                       const std::string& positive) {
+  if (classes.size() != 2) {
+    const auto some = std::span(classes).first(std::min<std::size_t>(classes.size(), 5));
+    throw InvalidArgument(
+        classes.empty() ? "there are no classes; put the files of each of two into a folder of its own: CLASS/file"
+                        : fmt::format("there {} {} class{}: {}, but two are needed", classes.size() == 1 ? "is" : "are",
+                                      classes.size(), classes.size() == 1 ? "" : "es", join(some, ", ")));
+  }
+  target_.name = "class";
+  const std::size_t one = positive.empty() ? 1 : find_positive(classes, positive, true);
+  target_.classes = {classes[1 - one], classes[one]};
+  target_.text = true;
+  loss_ = "logistic";
+  Known known;
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    labels_.push_back(samples[i].label == one ? 1 : 0);
+    (samples[i].part == FilePart::test ? known.test : known.others).push_back(i);
+  }
+  return known;
+}
+
+std::vector<std::pair<std::string, std::string>> ClassDataset::options_used() const {
+  return {{"validation", format_number(options_.validation)},
+          {"test", format_number(options_.test)},
+          {"split-seed", std::to_string(options_.seed)},
+          {"positive", options_.positive}};
+}
+
+void scale_pixels(std::span<const std::uint8_t> pixels, std::span<float> numbers) {
+  std::transform(pixels.begin(), pixels.end(), numbers.begin(),
+                 [](std::uint8_t byte) { return static_cast<float>(byte) * (1.0F / 255); });
+}
+
+void save_image_size(Checkpoint& checkpoint, ImageSize size) {
+  const std::array<std::uint64_t, 2> numbers{size.height, size.width};
+  checkpoint.set("image.size", std::span<const std::uint64_t>(numbers));
+}
+
+ImageSize load_image_size(const Checkpoint& checkpoint) {
+  const auto& numbers = checkpoint.array<std::uint64_t>("image.size", 2);
+  return {numbers[0], numbers[1]};
+}
+
+ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options)
+    : ClassDataset(images->classes(), labels_of(*images), options), images_(std::move(images)) {}
+
+ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive)
+    : ClassDataset(images->classes(), labels_of(*images), positive), images_(std::move(images)) {}
+
+std::unique_ptr<Dataset> ImageDataset::with_split(Split split) const {
+  auto other = std::make_unique<ImageDataset>(*this);
+  other->split_ = std::move(split);
+  return other;
+}
+
+std::string ImageDataset::model_spec(const std::string& text) const {
+  return named_network(text, Shape::image(image_channels, images_->height(), images_->width()));
+}
+
+Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> room) const {
+  const auto x = room.first(this->scratch_size());
+  thread_local std::vector<std::uint8_t> pixels;
+  pixels.resize(images_->image_bytes());
+  images_->read_pixels(row, pixels);
+  scale_pixels(pixels, x);
+  return {.x = {x}, .y = target_in_units(row)};
+}
+
+std::vector<std::pair<std::string, std::string>> ImageDataset::options_used() const {
+  auto options = ClassDataset::options_used();
+  options.emplace_back("size", std::to_string(images_->height()));
+  return options;
+}
+
+void ImageDataset::save_reader(Checkpoint& checkpoint) const {
+  checkpoint.set("kind", std::string(image_model_kind));
+  save_image_size(checkpoint, {images_->height(), images_->width()});
+}
+
+void TextDataset::Reader::save(Checkpoint& checkpoint) const {
+  checkpoint.set("text.length", std::uint64_t{length});
+  checkpoint.set("text.vocabulary", std::uint64_t{vocabulary});
+  checkpoint.set("text.column", text_column);
+  checkpoint.set("text.target", target_column);
+}
+
+TextDataset::Reader TextDataset::Reader::load(const Checkpoint& checkpoint) {
+  return {.length = checkpoint.number("text.length"),
+          .vocabulary = checkpoint.number("text.vocabulary"),
+          .text_column = checkpoint.text("text.column"),
+          .target_column = checkpoint.text("text.target")};
+}
+
+TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options)
+    : ClassDataset(texts->classes(), labels_of(*texts), options), texts_(std::move(texts)), reader_(std::move(reader)) {
+  if (!reader_.target_column.empty()) target_.name = reader_.target_column;
+}
+
+TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive)
+    : ClassDataset(texts->classes(), labels_of(*texts), positive),
+      texts_(std::move(texts)),
+      reader_(std::move(reader)) {}
+
+std::unique_ptr<Dataset> TextDataset::with_split(Split split) const {
+  auto other = std::make_unique<TextDataset>(*this);
+  other->split_ = std::move(split);
+  return other;
+}
+
+std::string TextDataset::model_spec(const std::string& text) const {
+  return named_network(text, Shape::tokens(reader_.length, reader_.vocabulary));
+}
+
+Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*room*/) const {
+  const auto tokens = texts_->tokens(row);
+  return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))},
+          .y = target_in_units(row)};
+}
+
+std::vector<std::pair<std::string, std::string>> TextDataset::options_used() const {
+  auto options = ClassDataset::options_used();
+  options.emplace_back("length", std::to_string(reader_.length));
+  return options;
+}
+
+void TextDataset::save_reader(Checkpoint& checkpoint) const {
+  checkpoint.set("kind", std::string(text_model_kind));
+  reader_.save(checkpoint);
+}
+
+}  // namespace ignd

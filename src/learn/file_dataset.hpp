@@ -1,0 +1,121 @@
+#pragma once
+
+#include "data/class_files.hpp"
+#include "data/image_set.hpp"
+#include "data/text_set.hpp"
+#include "learn/dataset.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ignd {
+
+// Samples of two classes, which do not come from a table.
+class ClassDataset : public Dataset {
+ public:
+  std::size_t size() const { return labels_.size(); }
+  double target_in_units(std::uint32_t row) const override { return labels_[row]; }
+  double row_weight(std::uint32_t /*row*/) const override { return 1; }
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
+
+  struct Labelled {
+    std::size_t label = 0;
+    FilePart part = FilePart::none;
+  };
+
+ protected:
+  // Samples of a test folder, where there is one, are the test set; a share of the others is the validation set.
+  // Throws InvalidArgument unless there are two classes and samples for every part.
+  ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
+               const DatasetOptions& options);
+  // All samples are test samples, or only those of a test folder where there is one.
+  ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
+
+ private:
+  struct Known {
+    std::vector<std::uint32_t> test, others;
+  };
+  Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
+
+  DatasetOptions options_;
+  std::vector<std::uint8_t> labels_;
+};
+
+// The kind of a model file.
+inline constexpr const char* image_model_kind = "image model";
+
+// Bytes of colour as numbers from 0 to 1.
+void scale_pixels(std::span<const std::uint8_t> pixels, std::span<float> numbers);
+
+// What a model reads of an image, in its file.
+void save_image_size(Checkpoint& checkpoint, ImageSize size);
+ImageSize load_image_size(const Checkpoint& checkpoint);  // throws FileError
+
+// Which of two classes an image is of.
+class ImageDataset final : public ClassDataset {
+ public:
+  // Throws InvalidArgument.
+  ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options);
+  // To measure a model that was trained on others.
+  explicit ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
+
+  const ImageSet& images() const { return *images_; }
+
+  std::unique_ptr<Dataset> with_split(Split split) const override;
+  std::string model_spec(const std::string& text) const override;
+  std::size_t scratch_size() const override { return image_channels * images_->height() * images_->width(); }
+  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
+  std::uint64_t fingerprint() const override { return images_->checksum(); }
+  void save_reader(Checkpoint& checkpoint) const override;
+
+ private:
+  std::shared_ptr<const ImageSet> images_;
+};
+
+// The kind of a model file.
+inline constexpr const char* text_model_kind = "text model";
+
+// Of the tokens of a text.
+inline constexpr std::size_t longest_text = 100'000;
+
+// Which of two classes a text is of. A network reads the last `length` tokens of a text.
+class TextDataset final : public ClassDataset {
+ public:
+  struct Reader {
+    std::size_t length = 256;
+    std::size_t vocabulary = 0;
+    std::string text_column;  // of a table; empty: texts are files
+    std::string target_column;
+
+    void save(Checkpoint& checkpoint) const;
+    static Reader load(const Checkpoint& checkpoint);  // throws FileError
+  };
+
+  // Throws InvalidArgument.
+  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options);
+  // To measure a model that was trained on others.
+  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive = {});
+
+  const TextSet& texts() const { return *texts_; }
+  const Reader& reader() const { return reader_; }
+
+  std::unique_ptr<Dataset> with_split(Split split) const override;
+  std::string model_spec(const std::string& text) const override;
+  std::size_t scratch_size() const override { return 0; }
+  std::size_t samples_at_a_time() const override { return 1; }  // a text takes long
+  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  std::vector<std::pair<std::string, std::string>> options_used() const override;
+  std::uint64_t fingerprint() const override { return texts_->checksum(); }
+  void save_reader(Checkpoint& checkpoint) const override;
+
+ private:
+  std::shared_ptr<const TextSet> texts_;
+  Reader reader_;
+};
+
+}  // namespace ignd
