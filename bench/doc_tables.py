@@ -237,7 +237,7 @@ def tokenizer():
 
 
 def images():
-    test = [program("image_set_test"), "--gtest_filter=*RealPhotographs"]
+    test = [program("threads_tests"), "--gtest_filter=*RealPhotographs"]
     done = subprocess.run(test, capture_output=True, text=True, check=True)
     found = re.search(r"decoded (\d+) images in ([\d.]+) s, opened them again in ([\d.]+) s", done.stdout)
     if not found:

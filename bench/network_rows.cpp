@@ -224,14 +224,21 @@ Row lstm_batch_row(const BatchKind& kind) {
 }  // namespace
 
 std::vector<Row> network_rows() {
+#ifdef IGND_HAS_ONEDNN
+  constexpr bool convolves = true;
+#else
+  constexpr bool convolves = false;
+#endif
   std::vector<Row> rows;
   for (const char* optimizer : {"sgd", "ignd", "adam", "adam-ignd"}) {
-    rows.push_back(cnn_row(optimizer, 1));
-    rows.push_back(cnn_row(optimizer, 2));
+    if (convolves) {
+      rows.push_back(cnn_row(optimizer, 1));
+      rows.push_back(cnn_row(optimizer, 2));
+    }
     rows.push_back(lstm_row(optimizer));
   }
   for (const BatchKind& kind : {batched_sgd, averaged_ignd, exact_ignd}) {
-    rows.push_back(cnn_batch_row(kind));
+    if (convolves) rows.push_back(cnn_batch_row(kind));
     rows.push_back(lstm_batch_row(kind));
   }
   return rows;

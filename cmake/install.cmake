@@ -1,4 +1,5 @@
-# `cmake --install` gives headers, the library, the tool and a CMake package: find_package(ignd), target ignd::ignd.
+# `cmake --install` gives headers, the library, the tool, a CMake package (find_package(ignd), target ignd::ignd) and
+# one for pkg-config.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ignd)
@@ -15,3 +16,20 @@ configure_package_config_file(cmake/ignd-config.cmake.in ignd-config.cmake INSTA
 write_basic_package_version_file(ignd-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ignd-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/ignd-config-version.cmake
         DESTINATION ${package_dir})
+
+# Both find the tree from their own place, so that it can be moved.
+cmake_path(SET pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH to_prefix /prefix/${pc_dir} /prefix)
+string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
+set(pc_requires "")
+set(pc_libraries "")
+if(NOT BUILD_SHARED_LIBS)
+  # Whoever links a static library links what it needs as well.
+  set(pc_requires "fmt libhwy libxxhash zlib libarchive libcrypto libpcre2-8 libjpeg libpng")
+  set(pc_libraries " -pthread")
+  if(has_onednn)
+    string(PREPEND pc_libraries " -ldnnl -lgomp")
+  endif()
+endif()
+configure_file(cmake/ignd.pc.in ignd.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ignd.pc DESTINATION ${pc_dir})

@@ -17,6 +17,10 @@ class TenTrials final : public ignd::Loss {
 };
 
 int main() {
+  const std::vector<double> targets{0, 3, 10};
+  const auto report = ignd::check_loss(TenTrials(), targets);  // compares l_f and l_ff with differences
+  std::printf("%s\n", report.text.c_str());
+  if (!report.ok) return 1;
   ignd::Linear<double> model(1);
   ignd::Trainer<double> trainer(
       model, {.loss = std::make_shared<TenTrials>(), .schedule = ignd::Schedule::robbins_monro(0.5, 100)});

@@ -30,6 +30,9 @@ class Decay final : public ignd::Model<double> {
 
 int main() {
   Decay model;
+  const auto report = ignd::check_model<double>(model, 1);  // compares sensitivity() with differences of forward()
+  std::printf("%s\n", report.text.c_str());
+  if (!report.ok) return 1;
   ignd::Trainer<double> trainer(model, {.schedule = ignd::Schedule::constant(0.5)});
   ignd::RandomStream stream(1, "data");
   for (int i = 0; i < 5000; ++i) {

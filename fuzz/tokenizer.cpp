@@ -1,7 +1,7 @@
 // Text to token ids and back, with a small vocabulary; and rank files.
 #include "data/tokenizer.hpp"
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "rank_files.hpp"
 #include "require.hpp"

@@ -1,4 +1,5 @@
-#include "run_tool.hpp"
+#include "support.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <string>
@@ -10,20 +11,21 @@ namespace ignd {
 namespace {
 
 using testing::contains;
+using testing::expect_one_line;
 using testing::Outcome;
+using testing::Words;
 
 Outcome run_bench(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), IGND_BENCH_PROGRAM);
   return testing::Process(arguments).finish();
 }
 
-void expect_usage_error(const std::vector<std::string>& arguments) {
+void expect_usage_error(const Words& arguments) {
+  SCOPED_TRACE(::testing::PrintToString(arguments));
   const Outcome outcome = run_bench(arguments);
-  const std::string shown = ::testing::PrintToString(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << shown;
-  EXPECT_EQ(outcome.out, "") << shown;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown << ": " << outcome.err;
-  EXPECT_TRUE(outcome.err.starts_with("ignd_bench: ")) << shown << ": " << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  expect_one_line(outcome.err, "ignd_bench");
 }
 
 TEST(Bench, PrintsOneObjectPerLine) {
@@ -37,6 +39,7 @@ TEST(Bench, PrintsOneObjectPerLine) {
 }
 
 TEST(Bench, MeasuresTheImageNetworkOnOneThreadAndOnTwo) {
+  if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
   const Outcome outcome = run_bench({"--json", "--repeats", "3", "--filter", "cnn:32,64,128/128,64 ignd float"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;

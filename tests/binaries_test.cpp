@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -11,7 +13,8 @@
 
 #include <gtest/gtest.h>
 
-// What the build's own programs and libraries ask of the dynamic loader, as binutils' readelf shows it.
+// What the build's own programs and libraries ask of the dynamic loader and what they offer, as binutils' readelf and
+// nm show it.
 namespace ignd {
 namespace {
 
@@ -83,10 +86,93 @@ TEST(Binaries, NoLibraryIsLookedForInTheCurrentFolder) {
   }
 }
 
-TEST(Binaries, TheToolFindsTheLibraryBesideIt) {
-  const auto paths = search_paths(readelf("-d", IGND_PROGRAM));
-  ASSERT_EQ(paths.size(), 1U);
-  EXPECT_TRUE(paths[0].starts_with("$ORIGIN/"));
+bool needs_the_library(const fs::path& file) {
+  return readelf("-d", file).find("Shared library: [libignd.so") != std::string::npos;
+}
+
+TEST(Binaries, WhatNeedsTheLibraryFindsItBesideItself) {
+  EXPECT_FALSE(needs_the_library(IGND_PROGRAM)) << "the tool uses internals, which the library does not export";
+  for (const fs::path& file : built_files()) {
+    if (!needs_the_library(file)) continue;
+    const auto paths = search_paths(readelf("-d", file));
+    ASSERT_EQ(paths.size(), 1U) << file;
+    EXPECT_TRUE(paths[0].starts_with("$ORIGIN/")) << file;
+  }
+}
+
+// The names that the public headers mark: those of functions and classes.
+std::set<std::string> promised_names(const std::string& header) {
+  static const std::regex mark(R"(\bIGND_API\s+((?:[^({;:]|::)+))"), word(R"(\w+)");
+  std::set<std::string> names;
+  for (std::sregex_iterator found(header.begin(), header.end(), mark), end; found != end; ++found) {
+    const std::string declaration = (*found)[1];
+    std::string last;
+    for (std::sregex_iterator it(declaration.begin(), declaration.end(), word); it != end; ++it) {
+      if (it->str() != "final") last = it->str();
+    }
+    names.insert(last);
+  }
+  return names;
+}
+
+std::set<std::string> promised_names() {
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(IGND_SOURCE_DIR) / "include" / "ignd")) {
+    if (entry.path().filename() == "api.hpp") continue;
+    std::ostringstream header;
+    header << std::ifstream(entry.path()).rdbuf();
+    names.merge(promised_names(header.str()));
+  }
+  return names;
+}
+
+// What follows ignd:: in a mangled name, be it that of a function, of a virtual table or of a type's description; empty
+// if the symbol is not one of that namespace.
+std::string name_in_ignd(const std::string& symbol) {
+  static const std::regex nested(R"(_Z(?:T[VTIS]|GV)?NV?K?[RO]?4ignd(\d+)(.*))");
+  std::smatch parts;
+  if (!std::regex_match(symbol, parts, nested)) return "";
+  return parts[2].str().substr(0, std::stoul(parts[1]));
+}
+
+std::vector<std::string> exported_symbols() {
+  std::istringstream lines(output_of("nm -D --defined-only '" + std::string(IGND_LIBRARY) + "'"));
+  std::vector<std::string> symbols;
+  for (std::string line; std::getline(lines, line);) symbols.push_back(line.substr(line.rfind(' ') + 1));
+  return symbols;
+}
+
+TEST(Binaries, MarksAndSymbolsAreReadAsTheyAreWritten) {
+  EXPECT_EQ(promised_names("template <class T>\nclass IGND_API Linear final : public Model<T> {\n int rows();\n};\n"
+                           "IGND_API std::vector<std::string> loss_names();\nIGND_API const char* version();  // x\n"
+                           "struct IGND_API Optimizer {};\nstruct Step {};\nstd::string secret();\n"),
+            (std::set<std::string>{"Linear", "Optimizer", "loss_names", "version"}));
+  EXPECT_EQ(name_in_ignd("_ZN4ignd10make_modelIfEESt10unique_ptr"), "make_model");
+  EXPECT_EQ(name_in_ignd("_ZNKR4ignd10Checkpoint4textE"), "Checkpoint");
+  EXPECT_EQ(name_in_ignd("_ZTIN4ignd5ErrorE"), "Error");
+  EXPECT_EQ(name_in_ignd("_ZN4ignd7kernels5tableIfEE"), "kernels");
+  EXPECT_EQ(name_in_ignd("_ZNSt6vectorIN4ignd5ErrorEE"), "");
+  EXPECT_EQ(name_in_ignd("XXH64"), "");
+}
+
+TEST(Binaries, TheLibraryExportsOnlyWhatItsHeadersPromise) {
+  if (!fs::path(IGND_LIBRARY).extension().string().starts_with(".so") &&
+      fs::path(IGND_LIBRARY).string().find(".so.") == std::string::npos) {
+    GTEST_SKIP() << "the library is a static one";
+  }
+  std::set<std::string> missing = promised_names();
+  const std::set<std::string> promised = missing;
+  ASSERT_GT(promised.size(), 40U);
+  const auto symbols = exported_symbols();
+  for (const std::string& symbol : symbols) {
+    const std::string name = name_in_ignd(symbol);
+    EXPECT_TRUE(promised.contains(name)) << symbol << " is exported, but no public header marks it";
+    missing.erase(name);
+  }
+  for (const std::string& name : missing) ADD_FAILURE() << name << " is marked, but the library does not export it";
+  // Marked classes bring their members and what describes them; internals by the thousand are not among those.
+  EXPECT_GT(symbols.size(), promised.size());
+  EXPECT_LT(symbols.size(), 500U);
 }
 
 TEST(Binaries, AreHardened) {

@@ -1,14 +1,13 @@
 #include "database.hpp"
 #include "ignd/random.hpp"
 #include "lab/store.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,15 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::contains;
+using testing::expect_refusal;
+using testing::operator+;
 using testing::Outcome;
 using testing::Process;
 using testing::run_tool;
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
+using testing::Words;
 
 // The words with other values of options; a flag may stand at the end.
 Words changed(Words words, const Words& options) {
@@ -81,16 +77,6 @@ class CompareTool : public ::testing::Test {
     while (count_runs(out) < runs && !process.has_ended()) sched_yield();
     process.signal(signal);
     process.finish();
-  }
-
-  void expect_refusal(const Words& arguments, int code, const std::string& part) const {
-    const Outcome outcome = run_tool(arguments);
-    const std::string shown = ::testing::PrintToString(arguments) + ": " + outcome.err;
-    EXPECT_EQ(outcome.exit_code, code) << shown;
-    EXPECT_EQ(outcome.out, "") << shown;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown;
-    EXPECT_TRUE(outcome.err.starts_with("ignd: ")) << shown;
-    EXPECT_TRUE(contains(outcome.err, part)) << shown << " should contain " << part;
   }
 
   testing::ScratchFolder scratch_;
@@ -329,7 +315,7 @@ TEST_F(CompareTool, ADamagedStoreStaysAsItIs) {
   fs::create_directory(path("r"));
   std::ofstream(store_path(path("r"))) << "this is no database, whatever its name says; nobody should touch it";
   const std::string before = testing::content_of(store_path(path("r")));
-  expect_refusal(command("r"), 1, "is damaged or no store of results");
+  expect_refusal(command("r"), 1, "is damaged or not a results store");
   EXPECT_EQ(testing::content_of(store_path(path("r"))), before);
 }
 

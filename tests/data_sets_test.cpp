@@ -1,5 +1,4 @@
 #include "data/archive.hpp"
-#include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
 #include "environment.hpp"
 #include "ignd/error.hpp"

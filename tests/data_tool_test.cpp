@@ -1,9 +1,8 @@
 #include "environment.hpp"
 #include "http_server.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -15,17 +14,13 @@ namespace {
 
 using testing::contains;
 using testing::content_of;
+using testing::expect_one_line;
 using testing::HttpServer;
 using testing::Outcome;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::Variable;
 using testing::well_behaved;
-
-void expect_one_line(const std::string& text) {
-  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
-  EXPECT_TRUE(text.starts_with("ignd: ")) << text;
-}
 
 class DataTool : public ::testing::Test {
  protected:
@@ -98,7 +93,7 @@ TEST_F(DataTool, AFullDiskIsAFailureThatCanBeGoneOnFrom) {
   const Outcome outcome = testing::run_shell("ulimit -f 1; \"$ignd\" data fetch diamonds --from " + server.url());
   EXPECT_EQ(outcome.exit_code, 1);
   expect_one_line(outcome.err);
-  EXPECT_TRUE(contains(outcome.err, "make room")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "free some space")) << outcome.err;
   const std::string part = content_of((folder_ / "ignd/diamonds.csv.part").string());
   EXPECT_GT(part.size(), 0U);
   EXPECT_LT(part.size(), content.size());

@@ -81,12 +81,16 @@ class DenseReference {
     return outer == nullptr ? 1 : outer->v.size();
   }
 
-  double scale(const LossAt& l, double y, double s) const {
+  double scale(const LossAt& l, double y, double s) {
     const double norm = std::abs(l.d1) * std::sqrt(s);
     if (options_.rule == "gradient") return 1;
     if (options_.rule == "normalized") return 1 / (norm + 1e-8);
     if (options_.rule == "polyak") return norm == 0 ? 0 : (l.value - options_.loss->minimum(y)) / (0.5 * norm * norm);
     const double floor = options_.loss->curvature_floor();
+    if (options_.rule == "relative") {  // fewer steps than its memory
+      sum_of_curvatures_ += (l.d2 + floor) * s;
+      return 1 / ((l.d2 + floor) * s + sum_of_curvatures_ / static_cast<double>(t_) + options_.l2);
+    }
     return 1 / ((l.d2 + floor) * s + 1e-5 + options_.l2);
   }
 
@@ -123,6 +127,7 @@ class DenseReference {
   std::size_t inputs_;
   std::uint64_t t_ = 0;
   double h_ = 0;
+  double sum_of_curvatures_ = 0;
   Vector a_, b_, average_, sum_of_squares_, seen_;
 };
 

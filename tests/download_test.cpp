@@ -4,7 +4,6 @@
 #include "environment.hpp"
 #include "http_server.hpp"
 #include "ignd/error.hpp"
-#include "lab/fetch.hpp"
 #include "make_archive.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
@@ -118,7 +117,7 @@ TEST_F(Download, ABrokenConnectionIsGoneOnWithNextTime) {
     if (range_of(request) > 0) return well_behaved(content_)(request, connection);
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + content_.substr(0, 100'000));
   });
-  EXPECT_TRUE(contains(attempt(server.url()), "broke off; the same command goes on"));
+  EXPECT_TRUE(contains(attempt(server.url()), "broke off; run the same command again to resume"));
   EXPECT_FALSE(fs::exists(target()));
   EXPECT_EQ(checks_, 0);
   EXPECT_EQ(content_of(part()), content_.substr(0, 100'000));
@@ -176,11 +175,11 @@ TEST_F(Download, ACompletePartNeedsNoMore) {
 TEST_F(Download, WrongContentIsRemovedAndTheOldFileStays) {
   const HttpServer server(well_behaved("<html>Please log in</html>"));
   write_text(target(), "old");
-  EXPECT_TRUE(contains(attempt(server.url()), "is not what it should be: other contents"));
+  EXPECT_TRUE(contains(attempt(server.url()), "delivers the wrong file: other contents"));
   EXPECT_EQ(folder_.files(), std::vector<std::string>{"file"});
   EXPECT_EQ(content_of(target()), "old");
   leave_part(10);
-  EXPECT_TRUE(contains(attempt(server.url()), "is not what it should be")) << "also where a part was there";
+  EXPECT_TRUE(contains(attempt(server.url()), "delivers the wrong file")) << "also where a part was there";
   EXPECT_EQ(folder_.files(), std::vector<std::string>{"file"});
 }
 
@@ -246,14 +245,14 @@ TEST_F(Download, AStalledConnectionIsGivenUp) {
     connection.wait_for_end();
   });
   options_.stall_timeout = std::chrono::seconds(1);
-  EXPECT_TRUE(contains(attempt(server.url()), "nothing comes any more"));
+  EXPECT_TRUE(contains(attempt(server.url()), "the transfer stalled"));
   EXPECT_EQ(content_of(part()), content_.substr(0, 1));
 }
 
 TEST_F(Download, AServerThatNeverAnswersIsGivenUp) {
   const HttpServer server([](const std::string&, const Connection& connection) { connection.wait_for_end(); });
   options_.stall_timeout = std::chrono::seconds(1);
-  EXPECT_TRUE(contains(attempt(server.url()), "nothing comes any more"));
+  EXPECT_TRUE(contains(attempt(server.url()), "the transfer stalled"));
   EXPECT_EQ(folder_.files(), std::vector<std::string>{});
 }
 
@@ -266,7 +265,7 @@ TEST_F(Download, RedirectsAreFollowedButNotForEver) {
   EXPECT_EQ(attempt(server.url("/moved")), "");
   leave_part(1000);
   EXPECT_EQ(attempt(server.url("/moved")), "") << "with a part";
-  EXPECT_TRUE(contains(attempt(server.url("/again")), "sends us on and on"));
+  EXPECT_TRUE(contains(attempt(server.url("/again")), "redirects too often"));
   EXPECT_LT(server.requests().size(), 20U);
 }
 
@@ -383,10 +382,10 @@ TEST_F(Download, ARedirectDoesNotLeaveHttps) {
   for (const std::string& first : {address, "HTTPS" + address.substr(5)}) {
     to = plain.url();
     const std::string message = attempt(first);
-    EXPECT_TRUE(contains(message, "sends us on to an address that does not start with https://")) << message;
+    EXPECT_TRUE(contains(message, "redirects to an address that does not start with https://")) << message;
     EXPECT_FALSE(fs::exists(target()));
     to = address;
-    EXPECT_TRUE(contains(attempt(first), "sends us on and on")) << "from https to https";
+    EXPECT_TRUE(contains(attempt(first), "redirects too often")) << "from https to https";
   }
   EXPECT_EQ(plain.requests().size(), 0U);
 }
@@ -421,7 +420,7 @@ TEST_F(Download, AFullDiskLosesNothing) {
     message = attempt(server.url());
   }
   EXPECT_TRUE(contains(message, "cannot write")) << message;
-  EXPECT_TRUE(contains(message, "make room")) << message;
+  EXPECT_TRUE(contains(message, "free some space")) << message;
   EXPECT_FALSE(fs::exists(target()));
   EXPECT_EQ(content_of(part()), content_.substr(0, 100'000));
   EXPECT_EQ(attempt(server.url()), "");
@@ -435,7 +434,7 @@ TEST_F(Download, WhatCannotGetItsNameStays) {
     if (before > 0) leave_part(before);
     const std::string message = attempt(server.url());
     EXPECT_TRUE(message.starts_with("cannot rename '" + part().string() + "' to '" + target().string())) << message;
-    EXPECT_TRUE(contains(message, "the same command goes on from here")) << message;
+    EXPECT_TRUE(contains(message, "run the same command again to resume")) << message;
     EXPECT_EQ(content_of(part()), content_);
   }
   fs::remove(target());

@@ -517,6 +517,31 @@ TEST(VwText, SaysWhatIsWrongWithARow) {
   EXPECT_NE(fault_of("1 |a:1e30 b:1e30", vw), "") << "finite numbers whose product is not";
 }
 
+TEST(ExampleFormat, HasANameAndWhatReadsIt) {
+  EXPECT_EQ(format_names(), (std::vector<std::string>{"csv", "tsv", "svmlight", "vw"}));
+  for (const std::string& name : format_names()) EXPECT_EQ(find_format(name)->name, name);
+  EXPECT_EQ(find_format("xml"), nullptr);
+  EXPECT_EQ(find_format("tsv")->format, ExampleFormat::csv);
+  EXPECT_EQ(format_info(ExampleFormat::csv).name, "csv");
+  for (const auto format : {svmlight, vw}) {
+    EXPECT_EQ(format_info(format).format, format);
+    EXPECT_FALSE(format_info(format).line.empty());
+    EXPECT_NE(make_example_parser(format), nullptr);
+  }
+  EXPECT_THROW(make_example_parser(ExampleFormat::csv), InvalidArgument);
+}
+
+TEST(ExampleFormat, OneThatIsNotKnownIsRefusedWithThoseThatAre) {
+  try {
+    read_text("1\n2\n", {});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const FileError& fault) {
+    EXPECT_STREQ(fault.what(),
+                 "'pieces' does not begin with lines of svmlight (LABEL INDEX:VALUE ...) or vw (LABEL | NAME ...); for "
+                 "comma-separated values, name the target's column");
+  }
+}
+
 TEST(ExampleFormat, IsGuessedFromTheFirstLines) {
   const std::vector<std::pair<std::string, std::optional<ExampleFormat>>> files{
       {"1 3:4\n", svmlight},

@@ -1,7 +1,6 @@
 #include "lab/experiment.hpp"
 
 #include "ignd/error.hpp"
-#include "lab/experiment_keys.hpp"
 #include "lab/plan.hpp"
 #include "run_tool.hpp"
 
@@ -132,8 +131,24 @@ rate = 0.25
 
 TEST(Experiment, AFigureOverSecondsNeedsRunsThatTimeThemselves) {
   const std::string file = replaced(good, "columns = [\"early\"]", "figures = [\"seconds\"]");
-  EXPECT_EQ(faults_of(file), std::vector<std::string>{"line 10: a figure of seconds needs runs that time themselves; "
-                                                      "those of the task 'frozen-lake' do not"});
+  EXPECT_EQ(faults_of(file), std::vector<std::string>{"line 10: a figure of seconds needs the column 'seconds', which "
+                                                      "runs of the task 'frozen-lake' do not have"});
+}
+
+TEST(Experiment, AFigureOfRatesNeedsASearchThatTriesThemAlike) {
+  const std::string file = replaced(good, "columns = [\"early\"]", "figures = [\"rates\"]");
+  EXPECT_EQ(parse_experiment(file, "test", {}).figures, std::vector{FigureKind::rates});
+  const std::string rungs = replaced(file, "[quick]", "[[search.rung]]\nsettings = { episodes = 5 }\n\n[quick]");
+  EXPECT_EQ(faults_of(rungs),
+            std::vector<std::string>{"line 10: a figure of rates needs all rates tried alike, but the "
+                                     "search has rungs"});
+  std::string given = file.substr(0, file.find("[search]")) + file.substr(file.find("[[panel]]"));
+  given = replaced(given, "rule = \"gauss-newton\"", "rate = 1\nrule = \"gauss-newton\"");
+  EXPECT_EQ(faults_of(given), std::vector<std::string>{"line 10: a figure of rates needs a [search]"});
+}
+
+TEST(Experiment, EachFigureHasOneRow) {
+  for (const FigureInfo& figure : figure_table()) EXPECT_EQ(&figure_info(figure.kind), &figure) << figure.name;
 }
 
 TEST(Experiment, SettingsAreSearchedForInEveryCombination) {

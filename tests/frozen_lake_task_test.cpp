@@ -1,4 +1,4 @@
-#include "lab/frozen_lake_task.hpp"
+#include "lab/task.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <Eigen/SparseCore>
@@ -260,6 +261,13 @@ void check_differences(const Case& one, RandomStream& stream) {
   expect_differences(runner, problem, problem.in, found.in_delta, one.text() + ", input");
 }
 
+class ImageLayers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
+  }
+};
+
 TEST(PlainImageLayers, AreTheDerivativesThatFiniteDifferencesGive) {
   RandomStream stream(1, "finite differences");
   for (const auto& one : convolutions(stream, 3)) check_differences(one, stream);
@@ -324,7 +332,7 @@ Derivatives<double> by_matrices(const Case& one, const Shape& output, const Prob
           numbers(weights.transpose() * delta)};
 }
 
-TEST(ImageLayers, AConvolutionIsAMatrix) {
+TEST_F(ImageLayers, AConvolutionIsAMatrix) {
   RandomStream stream(2, "matrices");
   auto cases = convolutions(stream, 19);
   cases.push_back({Shape::image(17, 25, 24), {Convolution{3, 3, 1, 1}}});
@@ -342,7 +350,7 @@ TEST(ImageLayers, AConvolutionIsAMatrix) {
 }
 
 // Sums of small whole numbers are exact in any order, and full of equal and of zero values: every tie counts.
-TEST(ImageLayers, AreThePlainOnesBitForBitOnSmallWholeNumbers) {
+TEST_F(ImageLayers, AreThePlainOnesBitForBitOnSmallWholeNumbers) {
   RandomStream stream(3, "whole numbers");
   auto cases = convolutions(stream, 19);
   for (const auto& list : {poolings(stream, 19), random_stacks(stream, 150, 19, false)}) {
@@ -361,7 +369,7 @@ TEST(ImageLayers, AreThePlainOnesBitForBitOnSmallWholeNumbers) {
 }
 
 // A tangent is computed to some 1e-6, and no value here is near a kink.
-TEST(ImageLayers, AreNearThePlainOnes) {
+TEST_F(ImageLayers, AreNearThePlainOnes) {
   RandomStream stream(4, "near");
   auto cases = random_stacks(stream, 60, 19, true);
   for (const auto& one : degenerate_cases()) cases.push_back(one);
@@ -379,7 +387,7 @@ const Case large{Shape::image(3, 29, 26),
                   Convolution{17, 3, 1, 1}, HyperbolicTangent{}, MaxPooling{3, 2}}};
 
 // Of some ten thousand values a few may round to another side of a kink, where derivatives jump.
-TEST(ImageLayers, OfLargeImagesAreNearThePlainOnes) {
+TEST_F(ImageLayers, OfLargeImagesAreNearThePlainOnes) {
   RandomStream stream(5, "large");
   const auto layer = make_image_layers<float>(large.input, large.stack);
   auto problem = normal_problem(*layer, large.input, stream);
@@ -391,7 +399,7 @@ TEST(ImageLayers, OfLargeImagesAreNearThePlainOnes) {
   EXPECT_LE(relative_error(found.j, right.j), 1e-2);
 }
 
-TEST(ImageLayers, GiveTheSameBitsAgain) {
+TEST_F(ImageLayers, GiveTheSameBitsAgain) {
   RandomStream stream(6, "again");
   for (const unsigned threads : {1U, 2U}) {
     const auto layer = make_image_layers<float>(large.input, large.stack, threads);
@@ -414,7 +422,7 @@ void expect_same_without_in_delta(const Layer<T>& layer, const Problem<T>& probl
   EXPECT_TRUE(same_bits(with.j, without.j)) << layer.text();
 }
 
-TEST(ImageLayers, NeedNotGiveTheDerivativesOfTheirInput) {
+TEST_F(ImageLayers, NeedNotGiveTheDerivativesOfTheirInput) {
   RandomStream stream(7, "no input");
   for (const auto& one : random_stacks(stream, 40, 5, true)) {
     const auto layer = make_image_layers<float>(one.input, one.stack);
@@ -424,7 +432,7 @@ TEST(ImageLayers, NeedNotGiveTheDerivativesOfTheirInput) {
   }
 }
 
-TEST(ImageLayers, OfNothingButZerosGiveTheBiases) {
+TEST_F(ImageLayers, OfNothingButZerosGiveTheBiases) {
   for (const auto& one : {large, degenerate_cases()[1]}) {
     const auto layer = make_image_layers<float>(one.input, one.stack);
     Problem<float> problem{std::vector<float>(layer->weights()), std::vector<float>(one.input.count()),
@@ -437,7 +445,7 @@ TEST(ImageLayers, OfNothingButZerosGiveTheBiases) {
   }
 }
 
-TEST(ImageLayers, RunInTwoThreadsAtOnce) {
+TEST_F(ImageLayers, RunInTwoThreadsAtOnce) {
   RandomStream stream(8, "threads");
   const auto layer = make_image_layers<float>(large.input, large.stack);
   std::vector<Problem<float>> problems;
@@ -490,7 +498,7 @@ TEST(PlainImageLayers, ARectifierHasNoSlopeAtZero) {
 }
 
 // By hand: an edge detector on a small image.
-TEST(ImageLayers, AConvolutionOfASmallImage) {
+TEST_F(ImageLayers, AConvolutionOfASmallImage) {
   const Shape input = Shape::image(1, 3, 3);
   const Stack stack{Convolution{1, 2, 1, 0}};
   const Problem<float> problem{{1, -1, 2, 0, 10}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 0, 0, 1}};
@@ -502,7 +510,7 @@ TEST(ImageLayers, AConvolutionOfASmallImage) {
   }
 }
 
-TEST(ImageLayers, NeverMakeANumberOfWhatIsNone) {
+TEST_F(ImageLayers, NeverMakeANumberOfWhatIsNone) {
   RandomStream stream(9, "not a number");
   auto cases = random_stacks(stream, 20, 5, true);
   cases.push_back(large);
@@ -522,7 +530,7 @@ TEST(ImageLayers, NeverMakeANumberOfWhatIsNone) {
 }
 
 // What the trainer counts on: it looks at the sensitivity, not at every value.
-TEST(ImageLayers, AnInputThatIsNotANumberLeavesNoSensitivityFinite) {
+TEST_F(ImageLayers, AnInputThatIsNotANumberLeavesNoSensitivityFinite) {
   RandomStream stream(10, "sensitivity");
   const Case small{Shape::image(2, 6, 6), {Convolution{3, 3, 1, 1}, Rectifier{}, MaxPooling{2, 2}}};
   for (const auto& one : {small, large}) {
@@ -537,7 +545,12 @@ TEST(ImageLayers, AnInputThatIsNotANumberLeavesNoSensitivityFinite) {
 }
 
 template <class T>
-class EitherImageLayers : public ::testing::Test {};
+class EitherImageLayers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::is_same_v<T, float> && !testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
+  }
+};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(EitherImageLayers, Precisions, );
 
@@ -600,7 +613,18 @@ TYPED_TEST(EitherImageLayers, SayWhatDoesNotFit) {
   EXPECT_EQ(message(Shape::image(0, 3, 3), {Rectifier{}}), "an image of 0 x 3 x 3 has no numbers");
 }
 
-TEST(ImageLayers, NeedAThread) {
+TEST(ImageLayersWithoutOnednn, AreRefusedWhereTheyConvolve) {
+  if (testing::has_convolutions) GTEST_SKIP() << "this build has convolutions";
+  const Shape input = Shape::image(1, 4, 4);
+  EXPECT_EQ(testing::message_of([&] {
+              make_image_layers<float>(input, {Convolution{2, 3, 1, 1}});
+            }),
+            "this build of ignd has no convolutions; to get them, install oneDNN (Debian: libdnnl-dev) and build again "
+            "with -DIGND_ONEDNN=ON");
+  EXPECT_EQ(make_image_layers<float>(input, {MaxPooling{2, 2}, Rectifier{}})->output(), Shape::image(1, 2, 2));
+}
+
+TEST_F(ImageLayers, NeedAThread) {
   EXPECT_THROW(make_image_layers<float>(Shape::image(1, 1, 1), {Rectifier{}}, 0), InvalidArgument);
 }
 

@@ -57,7 +57,14 @@ const std::map<std::string, Words, std::less<>>& allowed_folders() {
 }
 
 // Slow to compile: each in few .cpp files of a folder, so that little waits for it.
-const std::map<std::string, std::size_t> heavy_headers{{"toml++/", 1}, {"nlohmann/", 1}, {"CLI/", 2}};
+const std::map<std::string, std::size_t> heavy_headers{
+    {"toml++/", 1}, {"base/toml.hpp", 3}, {"nlohmann/", 1}, {"CLI/", 2}};
+
+// The headers that may include a heavy one: that of the TOML parser, and one for the chapters that read with it.
+bool may_include(const std::string& path, const std::string& heavy) {
+  return (path == "src/base/toml.hpp" && heavy == "toml++/") ||
+         (path == "src/lab/experiment_tables.hpp" && heavy == "base/toml.hpp");
+}
 
 std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
 
@@ -138,7 +145,8 @@ std::vector<std::string> layering_faults(const std::vector<File>& files) {
       for (const auto& [heavy, most] : heavy_headers) {
         if (!header.starts_with(heavy)) continue;
         users_of_heavy[{heavy, folder}].insert(path);
-        if (is_header(path)) faults.push_back(fmt::format("{} includes {} in a header", path, header));
+        if (is_header(path) && !may_include(path, heavy))
+          faults.push_back(fmt::format("{} includes {} in a header", path, header));
       }
     }
   }
@@ -250,6 +258,8 @@ TEST(Layering, AHeavyHeaderBelongsToFewSourcesOfAFolder) {
     EXPECT_EQ(layering_faults({{"src/cli/a.cpp", line}, {"src/cli/b.cpp", line}}).size(), 1U) << header;
     EXPECT_EQ(layering_faults({{"src/cli/a.hpp", "#pragma once\n" + line}}).size(), 1U) << header;
   }
+  EXPECT_EQ(layering_faults({{"src/base/toml.hpp", "#pragma once\n#include <toml++/toml.h>\n"}}), Faults{});
+  EXPECT_EQ(layering_faults({{"src/lab/a.hpp", "#pragma once\n#include \"base/toml.hpp\"\n"}}).size(), 1U);
   std::vector<File> users;
   for (const auto* path : {"src/cli/a.cpp", "src/cli/b.cpp"}) users.push_back({path, "#include <CLI/CLI.hpp>\n"});
   EXPECT_EQ(layering_faults(users), Faults{});

@@ -1,5 +1,4 @@
-#include "lab/lqr_task.hpp"
-
+#include "lab/task.hpp"
 #include "support.hpp"
 
 #include <algorithm>

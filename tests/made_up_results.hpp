@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ignd/random.hpp"
-#include "lab/experiment_results.hpp"
+#include "lab/experiment.hpp"
 
 #include <cmath>
 #include <string>

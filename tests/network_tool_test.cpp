@@ -4,15 +4,15 @@
 #include "learn/split.hpp"
 #include "make_archive.hpp"
 #include "make_image.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "support.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,44 +28,19 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::contains;
 using testing::content_of;
+using testing::events;
+using testing::expect_refusal;
+using testing::lines_of;
 using testing::make_archive;
 using testing::Members;
+using testing::operator+;
 using testing::Outcome;
 using testing::Process;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::tool_with;
+using testing::Words;
 using testing::write_text;
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::vector<json> events(const std::string& out) {
-  std::vector<json> all;
-  std::istringstream lines(out);
-  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
-  return all;
-}
-
-Words lines_of(const std::string& text) {
-  Words lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-void expect_refusal(const Words& arguments, int code, const std::string& part) {
-  const Outcome outcome = run_tool(arguments);
-  const std::string shown = ::testing::PrintToString(arguments) + ": " + outcome.err.substr(0, 800);
-  EXPECT_EQ(outcome.exit_code, code) << shown;
-  EXPECT_EQ(outcome.out, "") << shown;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown;
-  EXPECT_TRUE(outcome.err.starts_with("ignd: ") && outcome.err.ends_with('\n')) << shown;
-  EXPECT_TRUE(contains(outcome.err, part)) << shown << " should contain " << part;
-}
 
 // An image of noise, brighter or darker than half.
 std::string picture(bool bright, unsigned seed) {
@@ -134,6 +109,9 @@ class NetworkTool : public ::testing::Test {
 
 class ImageTool : public NetworkTool {
  protected:
+  void SetUp() override {
+    if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
+  }
   Words train(const Words& more = {}) const {
     return Words{"train",    data_, "--size", "8",    "--model", "cnn:2/4",
                  "--epochs", "4",   "--lr",   "0.01", "--save",  model_} +
@@ -386,6 +364,7 @@ TEST_F(ImageTool, RefusesOtherFolders) {
 }
 
 TEST_F(NetworkTool, TakesNetworksFromFiles) {
+  if (!testing::has_convolutions) GTEST_SKIP() << testing::no_convolutions;
   const std::string data = fill("photos", pictures());
   write_text(
       path("net.toml"),

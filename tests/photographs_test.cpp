@@ -1,16 +1,17 @@
 #include "environment.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "lab/training_task.hpp"
+#include "lab/task.hpp"
 #include "scratch_folder.hpp"
+#include "support.hpp"
 
 #include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,6 +63,7 @@ TEST(TrainingTask, NetworksThatDoNotFitAreFaults) {
 }
 
 TEST(TrainingTask, CostGrowsWithTheWork) {
+  if (!has_convolutions) GTEST_SKIP() << no_convolutions;
   Settings more =
       settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "20"}});
   Settings less = settings_with({{"data", "cats-vs-dogs-3000"}, {"model", "cnn:4/4"}, {"size", "16"}, {"epochs", "2"}});
@@ -69,9 +71,61 @@ TEST(TrainingTask, CostGrowsWithTheWork) {
   EXPECT_GT(training_task().cost(config_with(more)), 5 * training_task().cost(config_with(less)));
 }
 
+// Sets a flag as soon as a run has come so far.
+class StopsAt final : public RunObserver {
+ public:
+  StopsAt(RunObserver& inner, double share, std::atomic<bool>& stop) : inner_(inner), share_(share), stop_(stop) {}
+  void begin(RunView& run) override { inner_.begin(run); }
+  std::uint64_t next_look(const RunView& run) override { return inner_.next_look(run); }
+  void look(RunView& run, const std::optional<EpochReport>& epoch) override { inner_.look(run, epoch); }
+  void progress(const RunView& run) override {
+    inner_.progress(run);
+    if (static_cast<double>(run.learned()) >= share_ * static_cast<double>(run.to_learn())) stop_ = true;
+  }
+  void end(RunView& run) override { inner_.end(run); }
+
+ private:
+  RunObserver& inner_;
+  double share_;
+  std::atomic<bool>& stop_;
+};
+
+// The CPU, with runs that are stopped on their way.
+class InterruptedEngine final : public Engine {
+ public:
+  InterruptedEngine(double share, std::atomic<bool>& stop) : share_(share), stop_(stop) {}
+  std::string name() const override { return "interrupted"; }
+  std::string refusal(const Dataset& /*dataset*/, const TrainingOptions& /*options*/) const override { return ""; }
+  std::size_t group_size() const override { return 1; }
+  void train(std::span<const RunSlot> group, const Dataset& dataset, const std::atomic<bool>& stop) const override {
+    StopsAt observer(*group[0].observer, share_, stop_);
+    const RunSlot slot{group[0].options, &observer};
+    cpu_engine().train({&slot, 1}, dataset, stop);
+  }
+
+ private:
+  double share_;
+  std::atomic<bool>& stop_;
+};
+
+// Nothing if the run was stopped.
+std::optional<RunResult> run_until(double share, const RunConfig& config, const std::filesystem::path& unfinished) {
+  std::atomic<bool> stop = false;
+  const RunControl control(stop, unfinished, nullptr);
+  const TaskRun run{&config, &control};
+  std::optional<RunResult> made;
+  try {
+    training_task().run_group({&run, 1}, InterruptedEngine(share, stop),
+                              [&](std::size_t, RunResult result) { made = std::move(result); });
+  } catch (const Stopped&) {
+  }
+  return made;
+}
+
 class Photographs : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (!has_convolutions) GTEST_SKIP() << no_convolutions;
     const std::string lacking = training_task().missing(small_settings());
     if (!lacking.empty()) GTEST_SKIP() << lacking;
   }
@@ -144,20 +198,12 @@ TEST_F(Photographs, ARunThatIsStoppedAgainAndAgainEndsTheSame) {
   int stops = 0;
   for (;;) {
     // Stopped a little further each time.
-    std::atomic<bool> stop = false;
-    std::atomic<double> share = 0;
-    const double until = 0.07 * ++stops;
-    std::jthread watch([&](const std::stop_token& ended) {
-      while (!ended.stop_requested() && share < until) std::this_thread::yield();
-      stop = true;
-    });
-    try {
-      const RunResult resumed = training_task().run(config, RunControl(stop, file, &share));
-      EXPECT_EQ(resumed, whole) << "after " << stops << " stops";
+    const auto resumed = run_until(0.07 * ++stops, config, file);
+    if (resumed) {
+      EXPECT_EQ(*resumed, whole) << "after " << stops << " stops";
       break;
-    } catch (const Stopped&) {
-      ASSERT_TRUE(std::filesystem::exists(file));
     }
+    ASSERT_TRUE(std::filesystem::exists(file));
     ASSERT_LT(stops, 100);
   }
   EXPECT_GT(stops, 3);
@@ -165,17 +211,10 @@ TEST_F(Photographs, ARunThatIsStoppedAgainAndAgainEndsTheSame) {
 
 TEST_F(Photographs, AFileOfAnotherRunIsRefused) {
   const std::filesystem::path file = folder_ / "unfinished.ignd";
-  std::atomic<bool> stop = false;
-  std::atomic<double> share = 0;
-  {
-    std::jthread watch([&](const std::stop_token& ended) {
-      while (!ended.stop_requested() && share == 0) std::this_thread::yield();
-      stop = true;
-    });
-    EXPECT_THROW(training_task().run(config_with(small_settings()), RunControl(stop, file, &share)), Stopped);
-  }
-  stop = false;
-  EXPECT_THROW(training_task().run(config_with(small_settings(), 1e-3, 5), RunControl(stop, file, nullptr)), FileError);
+  EXPECT_FALSE(run_until(0, config_with(small_settings()), file));
+  const std::atomic<bool> never = false;
+  EXPECT_THROW(training_task().run(config_with(small_settings(), 1e-3, 5), RunControl(never, file, nullptr)),
+               FileError);
 }
 
 TEST_F(Photographs, ARateThatIsFarTooLargeDiverges) {

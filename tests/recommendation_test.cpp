@@ -1,7 +1,6 @@
-#include "report/recommendation.hpp"
-
 #include "ignd/random.hpp"
 #include "made_up_results.hpp"
+#include "report/statistics.hpp"
 #include "run_tool.hpp"
 
 #include <algorithm>

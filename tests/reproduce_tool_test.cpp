@@ -284,7 +284,7 @@ TEST_F(ReproduceTool, NamesWhatIsWrongWithTheStore) {
   for (const auto& arguments : {command("r"), {"report", path("r")}}) {
     const Outcome outcome = run_tool(arguments);
     EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_TRUE(contains(outcome.err, "is damaged or no store of results")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "is damaged or not a results store")) << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
   EXPECT_EQ(testing::content_of(store_path(path("r"))), before);

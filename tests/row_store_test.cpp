@@ -1,5 +1,4 @@
-#include "data/row_store.hpp"
-
+#include "data/table.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "scratch_folder.hpp"

@@ -385,7 +385,7 @@ TEST(Factory, DefaultsAreTheDocumentedOnes) {
   for (const auto& name : step_rule_names()) EXPECT_TRUE(make_step_rule(name)->spec().starts_with(name)) << name;
 }
 
-TEST(Factory, GarbageIsRefused) {
+TEST(Factory, GarbledRulesAreRefused) {
   const std::vector<std::string> garbage{"",
                                          " ",
                                          ":",
@@ -438,7 +438,7 @@ TEST(Factory, ARefusalSaysWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"gauss_newton", "did you mean 'gauss-newton'?"},
       {"gradent", "did you mean 'gradient'?"},
-      {"newton", "gradient, normalized, polyak, gauss-newton"},
+      {"newton", "gradient, normalized, polyak, gauss-newton, relative"},
       {"gauss-newton:epslm=1", "did you mean 'eps_lm'?"},
       {"gauss-newton:eps_lm=-1", "eps_lm is -1"},
       {"gauss-newton:eps_c=-1", "eps_c is -1"},
@@ -460,6 +460,8 @@ TEST(Optimizers, AreTheDocumentedPairs) {
                                                     {"adam-ignd", "gauss-newton", "adam"},
                                                     {"sps", "polyak", "plain"},
                                                     {"ngd", "normalized", "plain"},
+                                                    {"relative-ignd", "relative", "plain"},
+                                                    {"adam-relative-ignd", "relative", "adam"},
                                                     {"nlms", "gauss-newton:eps_c=0,eps_lm=0", "plain"}};
   std::vector<std::string> names;
   for (const auto& pair : pairs) {

@@ -151,7 +151,7 @@ TEST(Store, RefusesWhatIsNoStore) {
   const auto file = store_path(scratch / "r");
   std::ofstream(file) << std::string(5000, 'x');
   for (const auto access : {Store::Access::read, Store::Access::write}) {
-    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is damaged or no store of results"));
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is damaged or not a results store"));
   }
   EXPECT_EQ(testing::content_of(file), std::string(5000, 'x'));
 
@@ -159,7 +159,7 @@ TEST(Store, RefusesWhatIsNoStore) {
   change(file, "CREATE TABLE people (name TEXT)");
   const std::string before = testing::content_of(file);
   for (const auto access : {Store::Access::read, Store::Access::write}) {
-    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is a database, but no store of results"));
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "is a database, but not a results store"));
   }
   EXPECT_EQ(testing::content_of(file), before);
 }

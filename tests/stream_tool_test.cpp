@@ -1,8 +1,8 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 #include "make_archive.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -30,13 +30,16 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::contains;
 using testing::content_of;
+using testing::events;
+using testing::expect_one_line;
+using testing::operator+;
 using testing::Outcome;
 using testing::Process;
 using testing::run_shell;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::tool_with;
-using Words = std::vector<std::string>;
+using testing::Words;
 
 constexpr int rows = 1200;
 
@@ -88,26 +91,7 @@ std::string joined(const Words& lines, std::size_t from = 0, std::size_t to = st
   return text;
 }
 
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::vector<json> events(const std::string& out) {
-  std::vector<json> all;
-  std::istringstream lines(out);
-  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
-  return all;
-}
-
 std::ptrdiff_t count_lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-
-void expect_one_line(const Outcome& outcome, int code, const std::string& part) {
-  EXPECT_EQ(outcome.exit_code, code) << outcome.err;
-  EXPECT_EQ(count_lines(outcome.err), 1) << outcome.err;
-  EXPECT_TRUE(outcome.err.starts_with("ignd: ") && outcome.err.ends_with('\n')) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, part)) << outcome.err << " should contain " << part;
-}
 
 class StreamTool : public ::testing::Test {
  public:

@@ -1,10 +1,9 @@
-#include "lab/study_budget.hpp"
-
-#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "lab/experiment.hpp"
+#include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
 #include "learn/open_dataset.hpp"
 #include "run_tool.hpp"

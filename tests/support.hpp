@@ -61,6 +61,14 @@ inline std::vector<std::shared_ptr<const Loss>> all_losses() {
   return losses;
 }
 
+// Whether this build has convolutions, and why a test that needs them is skipped.
+#ifdef IGND_HAS_ONEDNN
+inline constexpr bool has_convolutions = true;
+#else
+inline constexpr bool has_convolutions = false;
+#endif
+inline constexpr const char* no_convolutions = "this build has no convolutions (IGND_ONEDNN)";
+
 // What an InvalidArgument says that `call` throws.
 inline std::string message_of(const std::function<void()>& call) {
   try {

@@ -1,8 +1,7 @@
 #include "environment.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,19 +14,12 @@ namespace ignd {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::contains;
+using testing::expect_one_line;
 using testing::Outcome;
 using testing::run_shell;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::Variable;
-
-void expect_failure(const Outcome& outcome, int code, const std::string& part) {
-  EXPECT_EQ(outcome.exit_code, code);
-  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-  EXPECT_TRUE(outcome.err.starts_with("ignd: ")) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, part)) << outcome.err;
-}
 
 class TokenizeTool : public ::testing::Test {
  protected:
@@ -39,12 +31,12 @@ class TokenizeTool : public ::testing::Test {
   Variable cache_{"XDG_CACHE_HOME", (folder_ / "cache").string()};
 };
 
-TEST_F(TokenizeTool, NeedsAPath) { expect_failure(run_tool({"tokenize"}), 2, "paths"); }
+TEST_F(TokenizeTool, NeedsAPath) { expect_one_line(run_tool({"tokenize"}), 2, "paths"); }
 
 TEST_F(TokenizeTool, SaysHowToGetTheRanks) {
   const Variable data("IGND_DATA", std::nullopt);
   const Outcome outcome = run_tool({"tokenize", "-"});
-  expect_failure(outcome, 1, "ignd data fetch cl100k-base");
+  expect_one_line(outcome, 1, "ignd data fetch cl100k-base");
   EXPECT_EQ(outcome.out, "");
 }
 
@@ -104,18 +96,18 @@ TEST_F(TokenizeToolWithRanks, ALongFileIsALongLine) {
 TEST_F(TokenizeToolWithRanks, WhatCannotBeReadIsNamed) {
   std::ofstream(path("a")) << "a";
   const Outcome outcome = run_tool({"tokenize", path("a"), path("none")});
-  expect_failure(outcome, 1, "cannot open '" + path("none") + "'");
+  expect_one_line(outcome, 1, "cannot open '" + path("none") + "'");
   EXPECT_EQ(outcome.out, "64\n");
   fs::create_directory(folder_ / "hollow");
-  expect_failure(run_tool({"tokenize", path("hollow")}), 1, "there are no files in the folder");
+  expect_one_line(run_tool({"tokenize", path("hollow")}), 1, "there are no files in the folder");
   std::ofstream(path("x.gz")) << "\x1f\x8b\x08 and no more";
-  expect_failure(run_tool({"tokenize", path("x.gz")}), 1, "x.gz");
+  expect_one_line(run_tool({"tokenize", path("x.gz")}), 1, "x.gz");
 }
 
 TEST_F(TokenizeToolWithRanks, OutputThatCannotBeWrittenIsAFailure) {
   std::ofstream(path("a")) << "a";
-  expect_failure(run_shell("\"$ignd\" tokenize " + path("a") + " >/dev/full"), 1,
-                 "cannot write to the standard output");
+  expect_one_line(run_shell("\"$ignd\" tokenize " + path("a") + " >/dev/full"), 1,
+                  "cannot write to the standard output");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "data/tokenizer.hpp"
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "rank_files.hpp"

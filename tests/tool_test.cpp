@@ -1,5 +1,5 @@
 #include "ignd/version.hpp"
-#include "run_tool.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,19 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::contains;
+using testing::expect_refusal;
 using testing::Outcome;
 using testing::run_tool;
+using testing::Words;
 
-void expect_usage_error(const std::vector<std::string>& arguments) {
-  const Outcome outcome = run_tool(arguments);
-  std::string shown = ::testing::PrintToString(arguments);
-  if (shown.size() > 200) shown = shown.substr(0, 200) + "...";
-  EXPECT_EQ(outcome.exit_code, 2) << shown;
-  EXPECT_EQ(outcome.out, "") << shown;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown << ": " << outcome.err.substr(0, 200);
-  EXPECT_TRUE(outcome.err.ends_with('\n')) << shown;
-  EXPECT_TRUE(outcome.err.starts_with("ignd: ")) << shown << ": " << outcome.err.substr(0, 200);
-}
+void expect_usage_error(const Words& arguments) { expect_refusal(arguments, 2, ""); }
 
 TEST(Tool, PrintsItsVersionCompilerAndCpuPath) {
   const Outcome outcome = run_tool({"--version"});

@@ -2,8 +2,8 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 #include "learn/split.hpp"
-#include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,13 +31,16 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::contains;
 using testing::content_of;
+using testing::events;
+using testing::expect_refusal;
+using testing::operator+;
 using testing::Outcome;
 using testing::Process;
 using testing::run_shell;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::tool_with;
-using Words = std::vector<std::string>;
+using testing::Words;
 
 // Numbers, texts, values that are missing, a constant; a number and a class to predict; weights and groups.
 Words data_lines(int rows = 400) {
@@ -60,30 +63,8 @@ std::string joined(const Words& lines) {
   return text;
 }
 
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 // Quick, and different from the defaults in nothing that matters.
 const Words quick{"--model", "mlp:8,8", "--epochs", "3", "--lr", "0.01"};
-
-std::vector<json> events(const std::string& out) {
-  std::vector<json> all;
-  std::istringstream lines(out);
-  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
-  return all;
-}
-
-void expect_refusal(const Words& arguments, int code, const std::string& part) {
-  const Outcome outcome = run_tool(arguments);
-  const std::string shown = ::testing::PrintToString(arguments) + ": " + outcome.err.substr(0, 500);
-  EXPECT_EQ(outcome.exit_code, code) << shown;
-  EXPECT_EQ(outcome.out, "") << shown;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << shown;
-  EXPECT_TRUE(outcome.err.starts_with("ignd: ") && outcome.err.ends_with('\n')) << shown;
-  EXPECT_TRUE(contains(outcome.err, part)) << shown << " should contain " << part;
-}
 
 class TrainTool : public ::testing::Test {
  protected:

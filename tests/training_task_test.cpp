@@ -1,8 +1,7 @@
-#include "lab/training_task.hpp"
-
 #include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "lab/task.hpp"
 #include "learn/baselines.hpp"
 #include "learn/open_dataset.hpp"
 #include "scratch_folder.hpp"

@@ -1,4 +1,3 @@
-#include "lab/unfinished_runs.hpp"
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"

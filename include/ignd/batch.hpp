@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/sensitivity.hpp"
 
 #include <cstddef>
@@ -63,7 +64,7 @@ struct BatchSensitivity {
 // A batch of samples on its way through a model, with the memory for it. Made by Model::make_batch; uses the weights as
 // they are at each call, from one thread at a time. The calls allocate nothing once the largest sample has been seen.
 template <class T>
-class Batch {
+class IGND_API Batch {
  public:
   Batch() = default;
   Batch(const Batch&) = delete;

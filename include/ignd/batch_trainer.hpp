@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/batch.hpp"
 #include "ignd/trainer.hpp"
 #include "ignd/vector_loss.hpp"
@@ -20,14 +21,15 @@ enum class BatchMode {
   exact     // the damped Gauss-Newton step of the whole batch
 };
 
-const char* to_string(BatchMode mode);
-BatchMode find_batch_mode(std::string_view name);  // throws InvalidArgument
+IGND_API const char* to_string(BatchMode mode);
+IGND_API BatchMode find_batch_mode(std::string_view name);  // throws InvalidArgument
 
 struct BatchOptions {
   std::size_t size = 32;
   BatchMode mode = BatchMode::average;
   // The damping of an exact step, in place of the rule's eps_LM: d solves
-  // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c.
+  // ((1/b) J^T C J + lambda I) d = -(1/b) J^T l_f, C = l_ff + eps_c. With the rule `relative` it is in units of rho
+  // times the usual curvature.
   double lambda = 1;
   bool adaptive = false;                          // lambda follows the gain ratio; needs plain steps
   std::uint64_t memory = std::uint64_t{1} << 32;  // largest size of the linear systems, in bytes
@@ -56,13 +58,13 @@ struct BatchStepInfo {
 };
 
 // One line of text, "step 12 samples 32 ...".
-std::string to_string(const BatchStepInfo& info);
+IGND_API std::string to_string(const BatchStepInfo& info);
 
 // Trains on mini-batches, with models of one or several outputs. An importance weight is a number of repetitions: a
 // sample of weight 2 counts as two in the batch (but as one for a preconditioner, which looks at inputs alone). The
 // model must outlive the trainer. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
-class BatchTrainer {
+class IGND_API BatchTrainer {
  public:
   // Throws InvalidArgument, listing every fault of the options and every pair that cannot be combined.
   BatchTrainer(Model<T>& model, BatchTrainerOptions options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/random.hpp"
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 namespace ignd {
 
 // A file of named entries: texts and arrays of numbers. The format is in docs/formats.md.
-class Checkpoint {
+class IGND_API Checkpoint {
  public:
   using Entry = std::variant<std::string, std::vector<float>, std::vector<double>, std::vector<std::uint32_t>,
                              std::vector<std::uint64_t>>;

@@ -5,6 +5,7 @@
 #include "ignd/batch_trainer.hpp"    // IWYU pragma: export
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export
 #include "ignd/error.hpp"            // IWYU pragma: export
+#include "ignd/gradient_check.hpp"   // IWYU pragma: export
 #include "ignd/initial_weights.hpp"  // IWYU pragma: export
 #include "ignd/linear.hpp"           // IWYU pragma: export
 #include "ignd/loss.hpp"             // IWYU pragma: export
@@ -16,6 +17,7 @@
 #include "ignd/optimizer.hpp"        // IWYU pragma: export
 #include "ignd/random.hpp"           // IWYU pragma: export
 #include "ignd/samples.hpp"          // IWYU pragma: export
+#include "ignd/saved_model.hpp"      // IWYU pragma: export
 #include "ignd/schedule.hpp"         // IWYU pragma: export
 #include "ignd/sensitivity.hpp"      // IWYU pragma: export
 #include "ignd/step_rule.hpp"        // IWYU pragma: export

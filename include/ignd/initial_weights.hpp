@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/random.hpp"
 
 #include <span>
@@ -11,7 +12,7 @@ namespace ignd {
 enum class InitialWeights { lecun, he, glorot };
 
 template <class T>
-void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, RandomStream& stream,
-                  std::span<T> weights);
+IGND_API void fill_initial(InitialWeights kind, std::size_t inputs, std::size_t outputs, RandomStream& stream,
+                           std::span<T> weights);
 
 }  // namespace ignd

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model.hpp"
 
 namespace ignd {
 
 // f = w.x + b over dense features. Weights start at zero. The bias is the last parameter, an ordinary one.
 template <class T>
-class Linear final : public Model<T> {
+class IGND_API Linear final : public Model<T> {
  public:
   explicit Linear(std::size_t features, bool bias = true);
 
@@ -27,7 +28,7 @@ class Linear final : public Model<T> {
 // hashes, see hash_feature) share weights where they collide. A feature named twice in a sample counts as the sum.
 // The trace grows to the largest number of active features it has seen and allocates only then.
 template <class T>
-class HashedLinear final : public Model<T> {
+class IGND_API HashedLinear final : public Model<T> {
  public:
   explicit HashedLinear(unsigned bits, bool bias = true);
 
@@ -48,6 +49,6 @@ class HashedLinear final : public Model<T> {
 };
 
 // The index of a feature known by name: the same on every machine.
-std::uint32_t hash_feature(std::string_view name);
+IGND_API std::uint32_t hash_feature(std::string_view name);
 
 }  // namespace ignd

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,7 +21,7 @@ struct LossAt {
 enum class Link { identity, log, logit, softmax };
 
 // l(y, f): convex in the scalar output f for every target y. Losses are immutable and shared between trainers.
-class Loss {
+class IGND_API Loss {
  public:
   virtual ~Loss() = default;
 
@@ -56,8 +58,8 @@ class Loss {
 //   log-cosh                log(cosh(f - y))
 //   pinball:tau=0.5         the tau-quantile
 // Throws InvalidArgument for anything else.
-std::shared_ptr<const Loss> make_loss(std::string_view spec);
+IGND_API std::shared_ptr<const Loss> make_loss(std::string_view spec);
 
-std::vector<std::string> loss_names();
+IGND_API std::vector<std::string> loss_names();
 
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/initial_weights.hpp"
 #include "ignd/model.hpp"
 
@@ -20,7 +21,7 @@ struct MlpOptions {
 // stored by input unit with the bias as its last row, so that an inactive unit costs nothing in either direction and
 // the whole layer is one block. Biases start at zero.
 template <class T>
-class Mlp final : public Model<T> {
+class IGND_API Mlp final : public Model<T> {
  public:
   explicit Mlp(std::vector<std::size_t> widths, MlpOptions options = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/api.hpp"
 #include "ignd/batch.hpp"
 #include "ignd/sensitivity.hpp"
 
@@ -23,7 +24,7 @@ struct Input {
 };
 
 // Told which rows of a model's tables are about to be read, and brings them up to date.
-class RowReader {
+class IGND_API RowReader {
  public:
   virtual ~RowReader() = default;
   // `rows` stays valid until the same trace is used again.
@@ -34,7 +35,7 @@ template <class T>
 class Model;
 
 // What a model keeps in a trace besides plain numbers.
-struct TraceState {
+struct IGND_API TraceState {
   TraceState() = default;
   TraceState(const TraceState&) = delete;
   TraceState& operator=(const TraceState&) = delete;
@@ -84,10 +85,10 @@ inline constexpr std::size_t most_parameters = 0xffff'ffff;
 // A scalar output f(w, x) and its sensitivity. All parameters are one flat array. Some models may have several outputs;
 // those are read and trained in batches only (see BatchTrainer).
 //
-// Threads: const members may be called from any number of threads at once, each with its own Trace, as long as no thread
-// changes the parameters meanwhile.
+// Threads: const members may be called from any number of threads at once, each with its own Trace, as long as no
+// thread changes the parameters meanwhile.
 template <class T>
-class Model {
+class IGND_API Model {
  public:
   virtual ~Model() = default;
 
@@ -146,6 +147,6 @@ Trace<T>::Trace(const Model<T>& model) {
 
 // A built-in model from the text its spec() gives. Weights are initial ones, drawn with `seed` where they are random.
 template <class T>
-std::unique_ptr<Model<T>> make_model(std::string_view spec, std::uint64_t seed = 0);
+IGND_API std::unique_ptr<Model<T>> make_model(std::string_view spec, std::uint64_t seed = 0);
 
 }  // namespace ignd

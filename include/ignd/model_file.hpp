@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -22,7 +24,7 @@ enum class ModelKind { table, images, texts };
 
 // A model with all it needs to predict from new data: what `ignd train` saves and train() makes. Copies share the
 // model. Models of streams have a header of their own, ignd/stream.hpp.
-class ModelFile {
+class IGND_API ModelFile {
  public:
   // Throws FileError if the file is damaged or holds no such model.
   static ModelFile load(const std::string& path);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model.hpp"
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace ignd {
 // An image is a dense sample, channel by channel and row by row; a text is a sample of tokens, at most as many as the
 // network reads, without values. docs/networks.md lists the layers.
 template <class T>
-class Network final : public Model<T> {
+class IGND_API Network final : public Model<T> {
  public:
   // Throws InvalidArgument, with the layer, where the text cannot be read or a layer cannot take what the one before it
   // gives.
@@ -47,6 +48,6 @@ class Network final : public Model<T> {
 
 // Checks a network's text, which may be a spec, without allocating its weights. Throws what the constructor and a trace
 // of the network would.
-void check_network(std::string_view text);
+IGND_API void check_network(std::string_view text);
 
 }  // namespace ignd

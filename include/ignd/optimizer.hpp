@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,7 +9,7 @@
 namespace ignd {
 
 // An optimizer is a step rule and a transform, by their specs.
-struct Optimizer {
+struct IGND_API Optimizer {
   std::string rule = "gauss-newton";
   std::string transform = "plain";
 
@@ -18,8 +20,8 @@ struct Optimizer {
 
 // sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names;
 // any other pair is allowed by naming both parts.
-Optimizer find_optimizer(std::string_view name);
+IGND_API Optimizer find_optimizer(std::string_view name);
 
-std::vector<std::string> optimizer_names();
+IGND_API std::vector<std::string> optimizer_names();
 
 }  // namespace ignd

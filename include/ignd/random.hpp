@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -9,7 +11,7 @@ namespace ignd {
 
 // A named stream of random numbers: counter-based (Philox 4x32-10), so that streams with different names or seeds are
 // independent and a stream's whole state is two numbers.
-class RandomStream {
+class IGND_API RandomStream {
  public:
   struct State {
     std::uint64_t key = 0;

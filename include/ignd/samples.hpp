@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/api.hpp"
 #include "ignd/trainer.hpp"
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace ignd {
 // Dense samples packed for training in any order: features, target and weight of a sample lie together and start at a
 // cache line, so that fetching one is one or two lines and not three.
 template <class T>
-class Samples {
+class IGND_API Samples {
  public:
   explicit Samples(std::size_t features);
 

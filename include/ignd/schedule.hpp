@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,7 +9,7 @@
 namespace ignd {
 
 // The learning rate alpha_t of step t = 1, 2, ...: a pure function, so that a run can be resumed at any step.
-class Schedule {
+class IGND_API Schedule {
  public:
   static Schedule constant(double rate);
   // rate / (1 + (t - 1) / horizon)^power; 1/2 < power <= 1 satisfies the Robbins-Monro conditions.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "ignd/api.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,11 +53,11 @@ using Sensitivity = std::vector<Block<T>>;
 
 // a^T b for some rows of one table.
 template <class T>
-double inner_product(const SparseRows<T>& a, const SparseRows<T>& b);
+IGND_API double inner_product(const SparseRows<T>& a, const SparseRows<T>& b);
 
 // a^T b for two sensitivities of one model, which have the same blocks in the same order (the rows may differ).
 template <class T>
-double inner_product(const Sensitivity<T>& a, const Sensitivity<T>& b);
+IGND_API double inner_product(const Sensitivity<T>& a, const Sensitivity<T>& b);
 
 template <class T>
 double squared_norm(const Sensitivity<T>& j) {
@@ -64,6 +66,6 @@ double squared_norm(const Sensitivity<T>& j) {
 
 // Writes j out as a flat vector of the model's size, for checks and for small models.
 template <class T>
-void write_dense(const Sensitivity<T>& j, std::span<T> out);
+IGND_API void write_dense(const Sensitivity<T>& j, std::span<T> out);
 
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/model_file.hpp"
 
 #include <cstdint>
@@ -32,6 +33,6 @@ using TrainProgress = std::function<bool(double share)>;
 // Trains a model on a table (CSV, TSV or svmlight, gzip or not), as `ignd train PATH` does with the same options: the
 // model has the same bits. Throws InvalidArgument for options, with the nearest name of one that does not exist;
 // FileError for data; Error where training diverged before there was anything to keep.
-Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
+IGND_API Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
 
 }  // namespace ignd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/loss.hpp"
 #include "ignd/model.hpp"
 #include "ignd/optimizer.hpp"
@@ -15,6 +16,7 @@
 namespace ignd {
 
 class Checkpoint;
+class RunningMean;
 template <class T>
 class Preconditioner;
 template <class T>
@@ -33,7 +35,7 @@ enum class PreconditionerKind {
   fading_second_moment  // the same divided by the root of how often input i was seen: its steps shrink
 };
 
-const char* to_string(PreconditionerKind preconditioner);
+IGND_API const char* to_string(PreconditionerKind preconditioner);
 
 // What a training run is, besides its model and its data.
 struct TrainerOptions {
@@ -54,7 +56,7 @@ enum class StepStatus {
   coefficient_not_finite,
 };
 
-const char* to_string(StepStatus status);
+IGND_API const char* to_string(StepStatus status);
 
 // One step, as seen before the weights moved.
 struct StepInfo {
@@ -69,7 +71,7 @@ struct StepInfo {
 };
 
 // One line of text, "step 12 f 0.5 ...".
-std::string to_string(const StepInfo& info);
+IGND_API std::string to_string(const StepInfo& info);
 
 enum class Iterate { last, averaged };
 
@@ -81,16 +83,16 @@ class Trainer;
 // Trains on the samples in order, exactly like a loop of Trainer::step but without its start-up cost. Stops early if
 // the run ends. Returns the last step; `steps` receives every step unless it is empty.
 template <class T>
-StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps = {});
+IGND_API StepInfo learn(Trainer<T>& trainer, std::span<const Sample<T>> samples, std::span<StepInfo> steps = {});
 
 // The same for packed samples in the given order. Throws InvalidArgument for an index out of range.
 template <class T>
-StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
+IGND_API StepInfo learn(Trainer<T>& trainer, const Samples<T>& samples, std::span<const std::uint32_t> order);
 
 // Trains on one sample at a time: predicts first, then steps. The trainer changes the weights of the model, which must
 // outlive it. A run is a pure function of the options, the initial weights and the samples.
 template <class T>
-class Trainer {
+class IGND_API Trainer {
  public:
   // Throws InvalidArgument, listing every fault of the options and every pair that cannot be combined.
   Trainer(Model<T>& model, TrainerOptions options);
@@ -131,6 +133,7 @@ class Trainer {
   Model<T>& model_;
   TrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
+  std::unique_ptr<RunningMean> usual_curvature_;  // none: the rule has no memory
   bool uses_minimum_ = false;
   double curvature_floor_ = 0;
   Trace<T> trace_;

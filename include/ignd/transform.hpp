@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ignd/aligned.hpp"
+#include "ignd/api.hpp"
 #include "ignd/schedule.hpp"
 #include "ignd/sensitivity.hpp"
 
@@ -34,7 +35,7 @@ struct IdleSteps;
 // Turns a direction into an update of w, weight by weight. Transforms are immutable; the state is the trainer's, so
 // that it can be copied and saved.
 template <class T>
-class Transform {
+class IGND_API Transform {
  public:
   virtual ~Transform() = default;
 
@@ -81,8 +82,8 @@ class Transform {
 // adam:beta1=0.9,beta2=0.999,eps=1e-8
 // adamw:beta1=0.9,beta2=0.999,eps=1e-8,decay=0.01     adam and w -= alpha decay w
 template <class T>
-std::shared_ptr<const Transform<T>> make_transform(std::string_view spec);
+IGND_API std::shared_ptr<const Transform<T>> make_transform(std::string_view spec);
 
-std::vector<std::string> transform_names();
+IGND_API std::vector<std::string> transform_names();
 
 }  // namespace ignd

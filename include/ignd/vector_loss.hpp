@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ignd/api.hpp"
 #include "ignd/loss.hpp"
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace ignd {
 
 // A loss of C outputs, convex in them. Immutable and shared, as losses of one output are.
-class VectorLoss {
+class IGND_API VectorLoss {
  public:
   virtual ~VectorLoss() = default;
 
@@ -44,11 +45,11 @@ class VectorLoss {
 // softmax      cross-entropy of classes 0 ... C-1 with logits; the target is the class's number
 // squared      ||f - y||^2 / 2
 // and every loss of one output, by the name that make_loss takes. Throws InvalidArgument for anything else.
-std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view spec);
+IGND_API std::shared_ptr<const VectorLoss> make_vector_loss(std::string_view spec);
 
 // Wraps a loss of one output as a VectorLoss.
-std::shared_ptr<const VectorLoss> as_vector_loss(std::shared_ptr<const Loss> loss);
+IGND_API std::shared_ptr<const VectorLoss> as_vector_loss(std::shared_ptr<const Loss> loss);
 
-std::vector<std::string> vector_loss_names();
+IGND_API std::vector<std::string> vector_loss_names();
 
 }  // namespace ignd

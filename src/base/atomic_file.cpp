@@ -1,6 +1,5 @@
 #include "base/atomic_file.hpp"
 
-#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 

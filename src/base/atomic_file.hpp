@@ -1,15 +1,38 @@
 #pragma once
 
-#include "base/descriptor.hpp"
 #include "base/pinned.hpp"
 
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/types.h>
+#include <unistd.h>
 
 namespace ignd {
+
+// Owns a file descriptor and closes it. Negative numbers, which failed system calls return, mean none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (is_open()) ::close(number_);
+  }
+
+  bool is_open() const { return number_ >= 0; }
+  int operator*() const { return number_; }
+
+ private:
+  int number_;
+};
 
 // Replaces the file at `path` by `content`, completely or not at all: writes a nameless file in the same folder, or one
 // with an unpredictable name, syncs and renames it. The new file is not readable by more users than the old one.

@@ -1,11 +1,13 @@
 #include "base/text.hpp"
 
-#include "base/utf8.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -127,6 +129,113 @@ std::string list_faults(std::span<const std::string> faults) {
   constexpr std::size_t most = 10;
   if (faults.size() <= most) return join(faults, "; ");
   return fmt::format("{}; and {} more", join(faults.first(most), "; "), faults.size() - most);
+}
+
+namespace {
+
+// "3 min 20 s", or "3 min" if the rest is 0.
+std::string in_two_units(std::uint64_t count, const char* unit, std::uint64_t rest, const char* smaller_unit) {
+  const std::string text = fmt::format("{} {}", count, unit);
+  return rest == 0 ? text : fmt::format("{} {} {}", text, rest, smaller_unit);
+}
+
+}  // namespace
+
+double parse_duration(std::string_view text) {
+  const std::string_view units = "smh";
+  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  double value = -1;
+  if (unit != std::string_view::npos) {
+    try {
+      value = parse_number(text.substr(0, text.size() - 1), "the budget");
+    } catch (const InvalidArgument&) {  // reported below, with what is expected
+      value = -1;
+    }
+  }
+  if (!(value > 0) || !std::isfinite(value)) {
+    throw InvalidArgument(fmt::format("the budget is {}, but must be a time such as 90s, 10m or 2h", in_quotes(text)));
+  }
+  return value * std::pow(60, static_cast<double>(unit));
+}
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0 && seconds < 1e15)) return "n/a";
+  if (seconds < 10) return fmt::format("{} s", format_number(std::round(seconds * 100) / 100));
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return in_two_units(whole / 60, "min", whole % 60, "s");
+  return in_two_units(whole / 3600, "h", whole % 3600 / 60, "min");
+}
+
+namespace {
+
+// How many bytes must follow a first byte, and the range of the next one, which excludes overlong forms, surrogates and
+// values beyond Unicode.
+struct Lead {
+  std::size_t more;
+  unsigned char low, high;
+};
+
+Lead lead_of(unsigned char first) {
+  if (first < 0x80) return {0, 0, 0};
+  if (first >= 0xc2 && first <= 0xdf) return {1, 0x80, 0xbf};
+  if (first == 0xe0) return {2, 0xa0, 0xbf};
+  if (first == 0xed) return {2, 0x80, 0x9f};
+  if (first >= 0xe1 && first <= 0xef) return {2, 0x80, 0xbf};
+  if (first == 0xf0) return {3, 0x90, 0xbf};
+  if (first >= 0xf1 && first <= 0xf3) return {3, 0x80, 0xbf};
+  if (first == 0xf4) return {3, 0x80, 0x8f};
+  return {1, 0xff, 0};  // not a first byte: nothing may follow
+}
+
+}  // namespace
+
+Utf8Character character_at(std::string_view text) {
+  Lead lead = lead_of(static_cast<unsigned char>(text[0]));
+  for (std::size_t i = 1; i <= lead.more; ++i) {
+    const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+    if (byte < lead.low || byte > lead.high) return {i, false};
+    lead.low = 0x80;
+    lead.high = 0xbf;
+  }
+  return {lead.more + 1, true};
+}
+
+namespace {
+
+std::size_t ascii_prefix(std::string_view text) {
+  std::size_t size = 0;
+  for (std::uint64_t bytes = 0; size + sizeof bytes <= text.size(); size += sizeof bytes) {
+    std::memcpy(&bytes, text.data() + size, sizeof bytes);
+    if ((bytes & 0x8080808080808080) != 0) break;
+  }
+  return size;
+}
+
+std::size_t valid_prefix(std::string_view text) {
+  std::size_t size = ascii_prefix(text);
+  while (size < text.size()) {
+    const Utf8Character character = character_at(text.substr(size));
+    if (!character.whole) break;
+    size += character.size;
+    if (character.size > 1) size += ascii_prefix(text.substr(size));
+  }
+  return size;
+}
+
+}  // namespace
+
+std::string_view repaired_utf8(std::string_view text, std::string& buffer) {
+  std::size_t valid = valid_prefix(text);
+  if (valid == text.size()) return text;
+  buffer.clear();
+  while (valid < text.size()) {
+    buffer.append(text.substr(0, valid));
+    buffer.append("\xef\xbf\xbd");
+    text.remove_prefix(valid + character_at(text.substr(valid)).size);
+    valid = valid_prefix(text);
+  }
+  return buffer.append(text);
 }
 
 }  // namespace ignd

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "ignd/error.hpp"
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -8,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// Numbers and words as text, for specs and messages.
+// Numbers, words, times and characters as text, for specs and messages.
 namespace ignd {
 
 // Independent of the locale. format_number returns the shortest text that reads back as the same number. The parsers
@@ -46,5 +49,34 @@ std::string csv_bytes(std::string_view text);
 
 // Joins faults into one line: the first few, and how many more there are.
 std::string list_faults(std::span<const std::string> faults);
+
+// Returns the result of `make`. If it throws InvalidArgument, returns a default value and adds the message to `faults`,
+// so that one message can report all faults.
+template <class Make>
+auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const InvalidArgument& fault) {
+    faults.emplace_back(fault.what());
+    return {};
+  }
+}
+
+// "90s", "10m" or "2h" in seconds. Throws InvalidArgument.
+double parse_duration(std::string_view text);
+
+// For humans: "0.51 s", "45 s", "3 min 20 s", "1 h 20 min"; "n/a" for what is not a duration.
+std::string duration_text(double seconds);
+
+// The start of a text that is not empty: a character, or a truncated or invalid sequence.
+struct Utf8Character {
+  std::size_t size;
+  bool whole;
+};
+Utf8Character character_at(std::string_view text);
+
+// The text itself if it is UTF-8. Otherwise a copy in `buffer`, with one U+FFFD for every truncated sequence, as long
+// as possible, and for every other invalid byte: as Python's errors="replace" does, and as Unicode recommends.
+std::string_view repaired_utf8(std::string_view text, std::string& buffer);
 
 }  // namespace ignd

@@ -1,4 +1,3 @@
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
@@ -10,11 +9,11 @@
 #include "data/network_file.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
+#include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
-#include "lab/study_budget.hpp"
 #include "learn/open_dataset.hpp"
 #include "report/format.hpp"
-#include "report/recommendation.hpp"
+#include "report/statistics.hpp"
 
 #include <algorithm>
 #include <filesystem>

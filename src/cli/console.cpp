@@ -1,6 +1,6 @@
 #include "cli/console.hpp"
 
-#include "base/duration.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cctype>

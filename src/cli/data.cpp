@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "data/catalogue.hpp"
-#include "lab/fetch.hpp"
+#include "lab/download.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "cli/experiments.hpp"
 
 #include "base/atomic_file.hpp"
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
 #include "cli/stop_signal.hpp"

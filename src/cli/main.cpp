@@ -106,11 +106,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("data", options.spec.data.path, any_data);
   add_run_options(command, options.spec, {"Data", "Model", "Training"});
   const char* training = "Training";
-  CLI::Option* optimizer =
-      command
-          ->add_option("--optimizer", options.optimizer,
-                       "sgd, ignd, adam, adam-ignd, sps, ngd or nlms (default: adam; ignd for a stream)")
-          ->group(training);
+  CLI::Option* optimizer = command
+                               ->add_option("--optimizer", options.optimizer,
+                                            "sgd, ignd, relative-ignd, adam, adam-ignd, adam-relative-ignd, sps, ngd "
+                                            "or nlms (default: adam; ignd for a stream)")
+                               ->group(training);
   command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")
       ->excludes(optimizer)
       ->group(training);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/console.hpp"
-#include "lab/experiment_results.hpp"
+#include "lab/experiment.hpp"
 #include "learn/dataset.hpp"
 
 #include <span>

@@ -1,6 +1,5 @@
 #include "cli/training.hpp"
 
-#include "base/duration.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
@@ -9,7 +8,7 @@
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
 #include "learn/engine.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"

@@ -1,11 +1,11 @@
 #include "ignd/batch_trainer.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "core/batch_algebra.hpp"
 #include "core/damped_system.hpp"
 #include "core/importance.hpp"
 #include "core/preconditioner.hpp"
+#include "core/running_mean.hpp"
 #include "core/saved_run.hpp"
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
@@ -68,6 +68,11 @@ double bytes_of(BatchSystems systems, std::size_t samples, std::size_t outputs, 
              (rows * rows + b * b) * static_cast<double>(number);
   }
   return 0;
+}
+
+// Where no sample has had a sensitivity, nothing moves, whatever the damping.
+double relative_damping(const StepRule::Damping& damping, double usual) {
+  return usual > 0 ? damping.eps_lm + damping.rho * usual : 1;
 }
 
 std::string megabytes(double bytes) {
@@ -168,6 +173,7 @@ class BatchTrainer<T>::Impl {
   StepStatus average_steps(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d, double& decay);
   StepStatus average_vector_steps();
   StepStatus solve_exactly(const BatchSensitivity<T>& j, const BatchSensitivity<T>& d);
+  double usual_with(double sum);
   StepStatus descend(const BatchSensitivity<T>& d, double decay, BatchStepInfo& info);
   void follow_gain(BatchStepInfo& info);
   void describe(Checkpoint& checkpoint) const;
@@ -175,6 +181,7 @@ class BatchTrainer<T>::Impl {
   Model<T>& model_;
   BatchTrainerOptions options_;
   std::shared_ptr<const StepRule> rule_;
+  std::optional<RunningMean> usual_curvature_;  // none: the rule has no memory
   std::unique_ptr<Preconditioner<T>> preconditioner_;
   std::unique_ptr<Updater<T>> updater_;
   std::unique_ptr<Workspace<T>> workspace_;
@@ -205,6 +212,7 @@ BatchTrainer<T>::Impl::Impl(Model<T>& model, BatchTrainerOptions options)
   }
   if (transform != nullptr) std::ranges::move(Updater<T>::faults(update), std::back_inserter(found));
   if (!found.empty()) throw InvalidArgument(list_faults(found));
+  if (rule_->memory() > 0) usual_curvature_.emplace(rule_->memory());
 
   // An exact step of several samples rests where their gradients cancel, whatever l_ff is.
   const bool cancels = options_.batch.mode == BatchMode::average || options_.batch.size == 1;
@@ -266,11 +274,11 @@ std::vector<std::string> BatchTrainer<T>::Impl::rule_faults() const {
   const bool exact = batch.mode == BatchMode::exact, several = model_.outputs() > 1;
   const bool gauss_newton = rule_->damping().has_value();
   if (exact && !gauss_newton) {
-    found.push_back(fmt::format("exact steps need the rule gauss-newton, not '{}'", rule_->spec()));
+    found.push_back(fmt::format("exact steps need the rule gauss-newton or relative, not '{}'", rule_->spec()));
   }
   if (several && !gauss_newton && !rule_->is_gradient()) {
-    found.push_back(
-        fmt::format("the rule '{}' supports one output only; for several use gradient or gauss-newton", rule_->spec()));
+    found.push_back(fmt::format(
+        "the rule '{}' supports one output only; for several use gradient, gauss-newton or relative", rule_->spec()));
   }
   if (options_.l2 > 0 && (exact || (several && gauss_newton) || !rule_->allows_l2())) {
     found.push_back(fmt::format("l2 cannot be combined with {} steps of the rule '{}'{}", to_string(batch.mode),
@@ -422,13 +430,22 @@ StepStatus BatchTrainer<T>::Impl::average_steps(const BatchSensitivity<T>& j, co
   }
   if (work.outputs == 1) {
     const double floor = options_.loss->curvature_floor();
+    const auto input_of = [&](std::size_t s) -> StepInput {
+      return {.loss = {work.value[s], work.d1[s], work.d2[s]},
+              .minimum = options_.loss->minimum(work.target(s)),
+              .curvature_floor = floor,
+              .s = gradient ? 0 : work.of_samples[s],
+              .l2 = options_.l2};
+    };
+    double usual = 0;
+    if (usual_curvature_) {
+      for (std::size_t s = 0; s < work.samples; ++s) usual += work.weight[s] * rule_->curvature(input_of(s));
+      usual = usual_with(usual);
+    }
     for (std::size_t s = 0; s < work.samples; ++s) {
       const double share = work.weight[s] / work.all_weight;
-      const StepInput in{.loss = {work.value[s], work.d1[s], work.d2[s]},
-                         .minimum = options_.loss->minimum(work.target(s)),
-                         .curvature_floor = floor,
-                         .s = gradient ? 0 : work.of_samples[s],
-                         .l2 = options_.l2};
+      StepInput in = input_of(s);
+      in.usual_curvature = usual;
       work.z[s] = share * rule_->coefficient(in);
       if (options_.l2 > 0) decay += share * rule_->scale(in) * options_.l2;
     }
@@ -442,19 +459,39 @@ StepStatus BatchTrainer<T>::Impl::average_steps(const BatchSensitivity<T>& j, co
   return average_vector_steps();
 }
 
-// Solves one system per sample, with a row per output.
+// The running mean with the samples of this batch, from the sum of their curvatures by weight.
+template <class T>
+double BatchTrainer<T>::Impl::usual_with(double sum) {
+  usual_curvature_->begin();
+  return usual_curvature_->add(sum / workspace_->all_weight, workspace_->all_weight);
+}
+
+// Solves one system per sample, with a row per output. The curvature of a sample is the mean over its outputs.
 template <class T>
 StepStatus BatchTrainer<T>::Impl::average_vector_steps() {
   Workspace<T>& work = *workspace_;
   const std::size_t n = work.outputs;
   const auto damping = *rule_->damping();
   const double eps_c = damping.eps_c.value_or(options_.loss->curvature_floor());
+  double mu = damping.eps_lm;
+  if (usual_curvature_) {
+    double sum = 0;
+    for (std::size_t s = 0; s < work.samples; ++s) {
+      const auto gram = std::span(work.of_samples).subspan(s * n * n, n * n);
+      const auto d2 = std::span(work.d2).subspan(s * n * n, n * n);
+      double trace = 0;  // of H G
+      for (std::size_t k = 0; k < n * n; ++k) trace += d2[k] * gram[k];
+      for (std::size_t c = 0; c < n; ++c) trace += eps_c * gram[c * n + c];
+      sum += work.weight[s] * trace / static_cast<double>(n);
+    }
+    mu = relative_damping(damping, usual_with(sum));
+  }
   for (std::size_t s = 0; s < work.samples; ++s) {
     std::copy_n(work.of_samples.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, work.system.gram().begin());
     std::copy_n(work.d2.begin() + static_cast<std::ptrdiff_t>(s * n * n), n * n, work.system.curvature().begin());
     for (std::size_t c = 0; c < n; ++c) work.system.curvature()[c * n + c] += eps_c;
     const auto z = std::span(work.z).subspan(s * n, n);
-    if (!work.system.solve(n, damping.eps_lm, std::span(work.d1).subspan(s * n, n), z)) {
+    if (!work.system.solve(n, mu, std::span(work.d1).subspan(s * n, n), z)) {
       throw SingularSystem("the system of a sample is singular to rounding; give the rule a larger eps_lm");
     }
     for (double& number : z) number *= work.weight[s] / work.all_weight;
@@ -480,10 +517,15 @@ StepStatus BatchTrainer<T>::Impl::solve_exactly(const BatchSensitivity<T>& j, co
     }
     size += work.system.curvature()[k * n + k % n] * work.system.gram()[k * rows + k];
   }
+  const double unit = usual_curvature_ ? relative_damping(*rule_->damping(),
+                                                          usual_with(work.all_weight * size / static_cast<double>(n)))
+                                       : 1;
   // A lambda below the rounding of the Gram matrix would be lost in it.
   constexpr double few = 4;
-  if (options_.batch.adaptive) lambda_ = std::max(lambda_, few * std::numeric_limits<T>::epsilon() * size);
-  if (work.system.solve(rows, lambda_, work.d1, work.z)) return StepStatus::learned;
+  if (options_.batch.adaptive && unit > 0) {
+    lambda_ = std::max(lambda_, few * std::numeric_limits<T>::epsilon() * size / unit);
+  }
+  if (work.system.solve(rows, lambda_ * unit, work.d1, work.z)) return StepStatus::learned;
   throw SingularSystem(
       fmt::format("the system of the batch is singular to rounding with lambda {}; use a larger one", lambda_));
 }
@@ -511,6 +553,7 @@ StepStatus BatchTrainer<T>::Impl::descend(const BatchSensitivity<T>& d, double d
     updater_->finish(direction, direction, step);
   }
   info.step = ++steps_;
+  if (usual_curvature_) usual_curvature_->commit();
   if (options_.batch.adaptive) follow_gain(info);
   return StepStatus::learned;
 }
@@ -561,6 +604,7 @@ void BatchTrainer<T>::Impl::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
   save_state(model_, *updater_, preconditioner_.get(), steps_, status_, checkpoint);
   checkpoint.set("lambda-now", std::span<const double>(&lambda_, 1));
+  if (usual_curvature_) usual_curvature_->save(checkpoint, usual_curvature_name);
 }
 
 template <class T>
@@ -570,7 +614,10 @@ void BatchTrainer<T>::Impl::restore(const Checkpoint& checkpoint) {
   check_same_run(own, checkpoint);
   const double lambda = checkpoint.array<double>("lambda-now", 1)[0];
   if (!(lambda >= 0) || !std::isfinite(lambda)) throw FileError(fmt::format("the checkpoint has lambda {}", lambda));
+  auto usual = usual_curvature_;
+  if (usual) usual->restore(checkpoint, usual_curvature_name);
   restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
+  usual_curvature_ = usual;
   lambda_ = lambda;
 }
 

@@ -14,13 +14,20 @@ void refuse_weight(double weight) {
 }
 
 WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, double f, const StepInput& first,
-                           double alpha, double weight) {
-  if (weight == 1) return {rule.coefficient(first), first.l2 > 0 ? rule.scale(first) * first.l2 : 0};
+                           double alpha, double weight, RunningMean* usual) {
   StepInput in = first;
+  const auto observe = [&](double count) {
+    if (usual != nullptr) in.usual_curvature = usual->add(rule.curvature(in), count);
+  };
+  if (weight == 1) {
+    observe(1);
+    return {rule.coefficient(in), in.l2 > 0 ? rule.scale(in) * in.l2 : 0};
+  }
   WeightedStep sum;
   double kept = 1;  // of the weights, after the l2 part of all repetitions
   for (double left = weight; left > 0; left -= 1) {
     const double share = std::min(left, 1.0);
+    observe(share);
     const double coefficient = share * rule.coefficient(in);
     const double shrink = in.l2 > 0 ? alpha * rule.scale(in) * in.l2 : 0;
     sum.coefficient += coefficient;
@@ -28,6 +35,7 @@ WeightedStep repeated_step(const Loss& loss, const StepRule& rule, double y, dou
     const double moved = f - alpha * coefficient * in.s;
     if (left <= 1) break;
     if (moved == f) {  // from here on only the shrinking continues
+      observe(left - 1);
       kept *= std::pow(1 - shrink, left - 1);
       break;
     }

@@ -1,8 +1,11 @@
 #include "ignd/loss_check.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
+#include "core/finite_differences.hpp"
+#include "core/saved_run.hpp"
 #include "ignd/error.hpp"
+#include "ignd/loss.hpp"
+#include "ignd/random.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/vector_loss.hpp"
 
@@ -10,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -94,11 +98,11 @@ Finding finding_for(const Probe& loss, const StepRule& rule, Pair y) {
 }
 
 // A loss decides which targets it accepts; most accept some of these.
-std::vector<double> targets_of(const Probe& loss) {
+std::vector<double> accepted_targets(const std::function<void(double y)>& check_target) {
   std::vector<double> targets;
   for (const double y : {-1.0, 0.0, 1.0, 2.0, 5.0}) {
     try {
-      loss.check_target(y);
+      check_target(y);
       targets.push_back(y);
     } catch (const BadSample&) {
     }
@@ -109,7 +113,7 @@ std::vector<double> targets_of(const Probe& loss) {
 std::string advice_on(const Probe& loss, const StepRule& rule) {
   // Where this share of the gradients does not cancel, an expectile of 0.475 would be taken for the mean.
   constexpr double least_imbalance = 0.05;
-  const std::vector<double> targets = targets_of(loss);
+  const std::vector<double> targets = accepted_targets(loss.check_target);
   Finding worst;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     for (std::size_t k = i + 1; k < targets.size(); ++k) {
@@ -189,6 +193,101 @@ void give_advice(const std::string& advice) {
     if (state.given.insert(advice).second) handler = state.handler;
   }
   if (handler) handler(advice);
+}
+
+namespace {
+
+// Compares the derivatives at one point after the other.
+class LossCheck {
+ public:
+  LossCheck(const Loss& loss, const DerivativeOptions& options)
+      : loss_(loss),
+        bound_(options.curvature_is_bound),
+        accuracy_(accuracy(1e-5, std::numeric_limits<double>::epsilon(), 1e-5, options)),
+        findings_(accuracy_.tolerance) {}
+
+  void check(double y, double f) {
+    if (findings_.faulty()) return;
+    const double step = accuracy_.step * std::max(1.0, std::abs(f));
+    const double low = f - step, high = f + step;
+    const LossAt at = loss_.at(y, f), below = loss_.at(y, low), above = loss_.at(y, high);
+    const auto where = [&] { return fmt::format("y = {:.6g}, f = {:.6g}", y, f); };
+    if (!std::isfinite(at.value) || !std::isfinite(at.d1) || !std::isfinite(at.d2)) {
+      return findings_.add_fault(where(), fmt::format("value {}, l_f {}, l_ff {}", at.value, at.d1, at.d2));
+    }
+    const Slopes first{(at.value - below.value) / (f - low), (above.value - at.value) / (high - f)};
+    const Slopes second{(at.d1 - below.d1) / (f - low), (above.d1 - at.d1) / (high - f)};
+    // A value may be the difference of terms as large as these.
+    const double terms_size = std::abs(at.value) + std::abs(at.d1 * f) + std::abs(y * f) + f * f;
+    const double noise = accuracy_.noise(terms_size) * accuracy_.step / step;
+    compare("l_f", at.d1, first, noise, where);
+    const bool may_be_larger = bound_ && at.d2 >= second.central();
+    if (!may_be_larger && !slope_jumps(y, f, step)) {
+      compare("l_ff", at.d2, second, accuracy_.noise(std::abs(at.d1) + std::abs(y) + std::abs(f)), where);
+    }
+    if (at.d2 < 0) findings_.add_fault(where(), fmt::format("l_ff is {:g}: the loss must be convex in f", at.d2));
+    const double slack = accuracy_.tolerance * (1 + noise + std::abs(first.above));
+    if (first.below > first.above + slack) {
+      findings_.add_fault(where(), "the slope falls: the loss must be convex in f");
+    }
+    const double minimum = loss_.minimum(y);
+    if (at.value < minimum - accuracy_.rounding * (terms_size + std::abs(minimum))) {
+      findings_.add_fault(where(), fmt::format("the value {:g} is below minimum(), {:g}", at.value, minimum));
+    }
+    ++compared_;
+  }
+
+  DerivativeReport report() const {
+    return findings_.report(fmt::format("the loss '{}'", loss_.spec()),
+                            fmt::format("l_f and l_ff at {} points", compared_));
+  }
+
+ private:
+  // Whether l_f changes by as much over a much shorter interval. Differences then say nothing of l_ff.
+  bool slope_jumps(double y, double f, double step) const {
+    constexpr double shorter = 0.01;
+    const auto change = [&](double h) { return std::abs(loss_.at(y, f + h).d1 - loss_.at(y, f - h).d1); };
+    const double jump = change(step * shorter);
+    return jump > accuracy_.tolerance && jump > change(step) / 2;
+  }
+
+  template <class Where>
+  void compare(std::string_view name, double is, const Slopes& should, double noise, Where where) {
+    const double scale = std::max({std::abs(is), std::abs(should.central())}) + noise;
+    const double error = relative_error(is, should, scale, accuracy_.tolerance);
+    const auto what = [&] {
+      return fmt::format("{} is {:.6g}, but differences say {:.6g}", name, is, should.central());
+    };
+    findings_.add(error, where, what);
+  }
+
+  const Loss& loss_;
+  bool bound_;
+  Accuracy accuracy_;
+  Findings findings_;
+  std::size_t compared_ = 0;
+};
+
+}  // namespace
+
+DerivativeReport check_loss(const Loss& loss, std::span<const double> targets, const DerivativeOptions& options) {
+  RandomStream stream(options.seed, "outputs");
+  std::vector<double> usual;
+  if (targets.empty()) {
+    usual = accepted_targets([&](double y) { loss.check_target(y); });
+    if (usual.empty()) throw InvalidArgument("the loss accepts none of the targets -1, 0, 1, 2, 5: give it some");
+    targets = usual;
+  }
+  LossCheck check(loss, options);
+  for (const double y : targets) {
+    // Kinks are most often where the output is the target, zero, or one away from them.
+    for (const double f : {y, y - 1, y + 1, 0.0, -1.0, 1.0}) check.check(y, f);
+    for (std::size_t i = 0; i < options.samples; ++i) {
+      check.check(y, y + stream.normal());
+      check.check(y, 3 * stream.normal());
+    }
+  }
+  return check.report();
 }
 
 }  // namespace ignd

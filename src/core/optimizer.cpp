@@ -14,14 +14,16 @@ struct Named {
   Optimizer optimizer;
 };
 
-const std::array<Named, 7>& optimizers() {
-  static const std::array<Named, 7> all{{
+const std::array<Named, 9>& optimizers() {
+  static const std::array<Named, 9> all{{
       {"sgd", {"gradient", "plain"}},
       {"ignd", {"gauss-newton", "plain"}},
       {"adam", {"gradient", "adam"}},
       {"adam-ignd", {"gauss-newton", "adam"}},
       {"sps", {"polyak", "plain"}},
       {"ngd", {"normalized", "plain"}},
+      {"relative-ignd", {"relative", "plain"}},
+      {"adam-relative-ignd", {"relative", "adam"}},
       {"nlms", {"gauss-newton:eps_c=0,eps_lm=0", "plain"}},
   }};
   return all;

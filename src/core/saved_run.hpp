@@ -16,7 +16,10 @@ class Checkpoint;
 // Whether a file starts like a checkpoint, damaged or not. Throws FileError if it cannot be read.
 bool is_checkpoint_file(const std::filesystem::path& path);
 
-// What Trainer and BatchTrainer share when a run is saved and resumed.
+// What Trainer and BatchTrainer share: advice when they are made, and how a run is saved and resumed.
+
+// Passes advice to the handler (ignd/loss_check.hpp), each text once. Ignores an empty text.
+void give_advice(const std::string& advice);
 
 struct RunDescription {
   std::string model, loss, rule, transform;
@@ -40,7 +43,8 @@ template <class T>
 void restore_state(const Checkpoint& checkpoint, Model<T>& model, std::unique_ptr<Updater<T>>& updater,
                    std::unique_ptr<Preconditioner<T>>& preconditioner, std::uint64_t& steps, StepStatus& status);
 
-// A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument where nothing was averaged.
+// A copy of the model with all rows up to date, or with the averaged iterate. Throws InvalidArgument where nothing was
+// averaged.
 template <class T>
 std::unique_ptr<Model<T>> current_model(const Model<T>& model, const Updater<T>& updater, std::uint64_t steps,
                                         std::uint64_t average_from, Iterate which);

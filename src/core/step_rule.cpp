@@ -74,9 +74,33 @@ class GaussNewton final : public StepRule {
   double eps_lm_;
 };
 
+// Levenberg-Marquardt damping relative to the usual curvature: scaling the sensitivities of all samples by one factor
+// changes no prediction, and no sample with a small sensitivity moves the weights far.
+class Relative final : public StepRule {
+ public:
+  Relative(std::optional<double> eps_c, double rho, double memory) : eps_c_(eps_c), rho_(rho), memory_(memory) {}
+  double scale(const StepInput& in) const override {
+    return reciprocal_or_zero(curvature(in) + rho_ * in.usual_curvature + in.l2);
+  }
+  double curvature(const StepInput& in) const override {
+    return (in.loss.d2 + eps_c_.value_or(in.curvature_floor)) * in.s;
+  }
+  double memory() const override { return memory_; }
+  bool allows_l2() const override { return true; }
+  bool uses_minimum() const override { return false; }
+  std::optional<Damping> damping() const override { return Damping{eps_c_, 0, rho_}; }
+  std::string spec() const override {
+    return fmt::format("relative:eps_c={},rho={},memory={}", eps_c_ ? format_number(*eps_c_) : "auto", rho_, memory_);
+  }
+
+ private:
+  std::optional<double> eps_c_;  // empty: the loss's default
+  double rho_, memory_;
+};
+
 }  // namespace
 
-std::vector<std::string> step_rule_names() { return {"gradient", "normalized", "polyak", "gauss-newton"}; }
+std::vector<std::string> step_rule_names() { return {"gradient", "normalized", "polyak", "gauss-newton", "relative"}; }
 
 std::shared_ptr<const StepRule> make_step_rule(std::string_view text) {
   constexpr double largest = std::numeric_limits<double>::max();
@@ -92,6 +116,10 @@ std::shared_ptr<const StepRule> make_step_rule(std::string_view text) {
   } else if (spec.name() == "gauss-newton") {
     const std::optional<double> eps_c = spec.number_or_auto("eps_c", 0, largest);
     rule = std::make_shared<GaussNewton>(eps_c, spec.number("eps_lm", 1e-5, 0, largest));
+  } else if (spec.name() == "relative") {
+    const std::optional<double> eps_c = spec.number_or_auto("eps_c", 0, largest);
+    const double rho = spec.number("rho", 1, 0, 1e12);
+    rule = std::make_shared<Relative>(eps_c, rho, spec.number("memory", 1000, 1, 1e15));
   } else {
     spec.refuse_name(step_rule_names());
   }

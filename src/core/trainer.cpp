@@ -1,9 +1,9 @@
 #include "ignd/trainer.hpp"
 
-#include "base/faults.hpp"
 #include "base/text.hpp"
 #include "core/importance.hpp"
 #include "core/preconditioner.hpp"
+#include "core/running_mean.hpp"
 #include "core/saved_run.hpp"
 #include "core/updater.hpp"
 #include "ignd/checkpoint.hpp"
@@ -122,6 +122,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
   give_advice(loss_advice(*options_.loss, *rule_));
   uses_minimum_ = rule_->uses_minimum();
   curvature_floor_ = options_.loss->curvature_floor();
+  if (rule_->memory() > 0) usual_curvature_ = std::make_unique<RunningMean>(rule_->memory());
   updater_ = std::make_unique<Updater<T>>(update, model.parameters().size());
   updater_->mark_waiting(trace_.j);
   if (options_.preconditioner != PreconditionerKind::identity) {
@@ -212,8 +213,10 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
   const bool known = !preconditioner_ && trace_.squared_norm >= 0;
   info.sensitivity = input.s = known ? trace_.squared_norm : inner_product(trace_.j, direction);
   if (!std::isfinite(input.s)) return StepStatus::sensitivity_not_finite;
+  if (usual_curvature_) usual_curvature_->begin();
 
-  const WeightedStep step = weighted_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight);
+  const WeightedStep step =
+      weighted_step(loss, *rule_, sample.y, info.prediction, input, info.rate, sample.weight, usual_curvature_.get());
   info.coefficient = step.coefficient;
   if (!all_finite(static_cast<T>(step.coefficient), static_cast<T>(step.decay), static_cast<T>(info.rate),
                   static_cast<T>(info.rate * step.coefficient))) {
@@ -223,6 +226,7 @@ StepStatus Trainer<T>::descend(const Sample<T>& sample, StepInput& input, StepIn
   if (info.rate * step.decay >= 1) refuse_shrinking(t, info.rate, options_.l2);
 
   if (preconditioner_) preconditioner_->observe(trace_.j);
+  if (usual_curvature_) usual_curvature_->commit();
   info.h = updater_->finish(trace_.j, direction,
                             {.t = t, .alpha = info.rate, .c = step.coefficient, .decay = step.decay, .s = input.s});
   info.step = steps_ = t;
@@ -245,6 +249,7 @@ template <class T>
 void Trainer<T>::save(Checkpoint& checkpoint) const {
   describe(checkpoint);
   save_state(model_, *updater_, preconditioner_.get(), steps_, status_, checkpoint);
+  if (usual_curvature_) usual_curvature_->save(checkpoint, usual_curvature_name);
 }
 
 template <class T>
@@ -253,7 +258,10 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   describe(own);
   check_same_run(own, checkpoint);
   if (checkpoint.has("batch")) throw FileError("the checkpoint belongs to another run: one in batches");
+  auto usual = usual_curvature_ ? std::make_unique<RunningMean>(*usual_curvature_) : nullptr;
+  if (usual) usual->restore(checkpoint, usual_curvature_name);
   restore_state(checkpoint, model_, updater_, preconditioner_, steps_, status_);
+  usual_curvature_ = std::move(usual);
 }
 
 template <class T>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "data/table.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -58,5 +60,9 @@ std::filesystem::path find_data(std::string_view name);
 
 // How to get it by hand: the address, and where to put the file.
 std::string by_hand(const DataSet& set);
+
+// California Housing from cal_housing.tgz, with the eight features that scikit-learn derives from its columns (rooms,
+// bedrooms and people by household), and MedHouseVal, the median value of a house in 100,000 USD. Throws FileError.
+Table read_california_housing(const std::filesystem::path& path);
 
 }  // namespace ignd

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "data/byte_source.hpp"
 #include "data/cell_format.hpp"
-#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/text_blocks.hpp"
+#include "data/byte_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

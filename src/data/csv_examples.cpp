@@ -1,10 +1,10 @@
 #include "data/csv_examples.hpp"
 
 #include "base/text.hpp"
+#include "data/byte_source.hpp"
 #include "data/csv.hpp"
 #include "data/csv_parser.hpp"
 #include "data/table.hpp"
-#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
+#include "data/byte_source.hpp"
 #include "data/class_files.hpp"
 #include "data/example_reader.hpp"
-#include "data/text_blocks.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -23,8 +23,11 @@ std::string DataFile::name() const { return path == "-" ? "the standard input" :
 
 CsvDialect DataFile::dialect() const {
   CsvDialect dialect;
-  if (delimiter == "tab" || (delimiter.empty() && format == "tsv")) {
+  const FormatInfo* const named = find_format(format);
+  if (delimiter == "tab") {
     dialect.delimiter = '\t';
+  } else if (delimiter.empty() && named != nullptr && named->delimiter != '\0') {
+    dialect.delimiter = named->delimiter;
   } else if (delimiter.size() == 1 && delimiter != "\"" && delimiter != "\n" && delimiter != "\r") {
     dialect.delimiter = delimiter[0];
   } else if (!delimiter.empty()) {
@@ -49,10 +52,13 @@ Table DataFile::read(TableOptions options) const {
       column.comma = *options.decimal_comma;
     }
   }
-  if (format == "vw") throw InvalidArgument("files in the format vw are for train --stream and its models");
+  const FormatInfo* const named = find_format(format);
+  if (named != nullptr && !named->makes_tables) {
+    throw InvalidArgument(fmt::format("files in the format {} are for train --stream and its models", format));
+  }
   refuse_model(path);
   refuse_tables_in(path);
-  if (format == "svmlight") {
+  if (named != nullptr && named->format == ExampleFormat::svmlight) {
     if (!decimal.empty()) throw InvalidArgument("--decimal is for comma-separated values");
     if (!options.keep.empty()) throw InvalidArgument("--keep cannot be used with svmlight, which has no such columns");
     return Table::read_svmlight(path, options);

@@ -45,9 +45,39 @@ bool has_two_rows(std::string_view text) {
 
 }  // namespace
 
+const std::vector<FormatInfo>& format_table() {
+  using Made = std::unique_ptr<ExampleParser>;
+  static const std::vector<FormatInfo> formats{
+      {.name = "csv", .format = ExampleFormat::csv},
+      {.name = "tsv", .format = ExampleFormat::csv, .delimiter = '\t'},
+      // Before vw, because a comment may contain a bar.
+      {.name = "svmlight",
+       .format = ExampleFormat::svmlight,
+       .line = "LABEL INDEX:VALUE ...",
+       .make_parser = [] { return Made(std::make_unique<SvmlightParser>()); }},
+      {.name = "vw", .format = ExampleFormat::vw, .line = "LABEL | NAME ...", .makes_tables = false, .make_parser = [] {
+         return Made(std::make_unique<VwTextParser>());
+       }}};
+  return formats;
+}
+
+const FormatInfo& format_info(ExampleFormat format) {
+  return *std::ranges::find(format_table(), format, &FormatInfo::format);
+}
+
+const FormatInfo* find_format(std::string_view name) {
+  const auto found = std::ranges::find(format_table(), name, &FormatInfo::name);
+  return found == format_table().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const FormatInfo& info : format_table()) names.push_back(info.name);
+  return names;
+}
+
 std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
-  if (format == ExampleFormat::svmlight) return std::make_unique<SvmlightParser>();
-  if (format == ExampleFormat::vw) return std::make_unique<VwTextParser>();
+  if (const FormatInfo& info = format_info(format); info.make_parser != nullptr) return info.make_parser();
   throw InvalidArgument("comma-separated values need the names of their columns");
 }
 
@@ -60,9 +90,9 @@ std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes) 
       line = line.substr(0, std::min(line.find_last_of(" \t"), line.size()));
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
-    // First, because a comment may contain a bar.
-    if (parses(SvmlightParser(), line)) return ExampleFormat::svmlight;
-    if (parses(VwTextParser(), line)) return ExampleFormat::vw;
+    for (const FormatInfo& info : format_table()) {
+      if (info.make_parser != nullptr && parses(*info.make_parser(), line)) return info.format;
+    }
     first_bytes.remove_prefix(std::min(newline + 1, first_bytes.size()));
   }
   return {};
@@ -171,10 +201,13 @@ class ExampleReader::Blocks {
     if (const std::string columns = list_columns(text, options.dialect); !columns.empty()) {
       refuse_without_target(columns);
     }
+    std::vector<std::string> known;
+    for (const FormatInfo& info : format_table()) {
+      if (!info.line.empty()) known.push_back(fmt::format("{} ({})", info.name, info.line));
+    }
     throw FileError(
-        fmt::format("{} has neither svmlight lines (LABEL INDEX:VALUE ...) nor Vowpal Wabbit's (LABEL | NAME "
-                    "...) at its beginning; for comma-separated values, name the target's column",
-                    lines_.source().name()));
+        fmt::format("{} does not begin with lines of {}; for comma-separated values, name the target's column",
+                    lines_.source().name(), join(known, " or ")));
   }
 
   LineBlocks lines_;

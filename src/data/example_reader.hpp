@@ -4,7 +4,6 @@
 #include "data/byte_source.hpp"
 #include "data/csv_examples.hpp"
 #include "data/example_parser.hpp"
-#include "data/text_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +17,28 @@
 
 namespace ignd {
 
-enum class ExampleFormat { svmlight, vw, csv };
+enum class ExampleFormat { csv, svmlight, vw };
 
-// For formats without a header, that is not csv.
+// A format of data as users name it. A new format is a row of the table, and a parser (data/example_parser.hpp).
+struct FormatInfo {
+  std::string name;
+  ExampleFormat format;
+  std::string line = {};     // what a line looks like, for messages; of formats that can be recognised by one
+  bool makes_tables = true;  // or it is for streams only
+  char delimiter = '\0';     // of comma-separated values, if the name says which
+  std::unique_ptr<ExampleParser> (*make_parser)() = nullptr;  // none: it needs the names of columns
+};
+
+// In the order in which formats are recognised. Where several names are one format, the first is its own.
+const std::vector<FormatInfo>& format_table();
+const FormatInfo& format_info(ExampleFormat format);
+const FormatInfo* find_format(std::string_view name);  // null: there is none
+std::vector<std::string> format_names();
+
+// For formats without columns.
 std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
 
-// From the first bytes of a file, cut off anywhere. None if it does not look like svmlight or vw.
+// From the first bytes of a file, cut off anywhere. None if no line looks like one of a known format.
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 
 struct ExampleReaderOptions {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/atomic_file.hpp"
-#include "base/descriptor.hpp"
 #include "data/class_files.hpp"
 #include "data/image.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
+#include "base/toml.hpp"
 #include "ignd/error.hpp"
 
 #include <algorithm>
@@ -13,20 +14,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-namespace ignd {
-namespace {
-
-[[noreturn]] void refuse_syntax() { throw InvalidArgument("line 1: the file is not readable TOML"); }
-
-}  // namespace
-}  // namespace ignd
-
-// Some files make version 3.3 of the parser fail its own assertions, and without assertions it relies on them. Here a
-// failed assertion is a fault of the file.
-#undef NDEBUG
-#define TOML_ASSERT(expression) ((expression) ? void() : ignd::refuse_syntax())
-#include <toml++/toml.h>
 
 namespace ignd {
 namespace {
@@ -193,12 +180,7 @@ class NetworkReader {
 }  // namespace
 
 std::string parse_network_file(std::string_view toml) {
-  toml::table parsed;
-  try {
-    parsed = toml::parse(toml);
-  } catch (const toml::parse_error& error) {
-    throw InvalidArgument(fmt::format("line {}: {}", error.source().begin.line, printable(error.description(), 200)));
-  }
+  const toml::table parsed = parse_toml(toml);
   const NetworkReader reader(parsed);
   if (!reader.faults().empty()) throw InvalidArgument(list_faults(reader.faults()));
   return reader.text();

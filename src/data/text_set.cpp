@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "data/class_files.hpp"
 #include "data/csv.hpp"
+#include "data/example_reader.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 
@@ -148,7 +149,7 @@ TextSet read_text_files(const std::filesystem::path& source, const Tokenizer& to
 
 TextSet read_text_table(const DataFile& data, const TextColumns& columns, const Tokenizer& tokenizer,
                         std::size_t most_tokens) {
-  if (data.format == "svmlight" || data.format == "vw") {
+  if (const FormatInfo* format = find_format(data.format); format != nullptr && format->make_parser != nullptr) {
     throw InvalidArgument(fmt::format("files in the format {} have no text columns", data.format));
   }
   refuse_model(data.path);

@@ -43,7 +43,7 @@ class PartFile : Pinned {
         if (error != EWOULDBLOCK) fail("lock", error);
         throw FileError(fmt::format("another process is downloading {}; wait for it to end", quoted_path(target)));
       }
-      // Whoever had the lock before may have renamed or removed the file meanwhile.
+      // The process that held the lock before may have renamed or removed the file.
     } while (!is_still_there());
     struct stat status {};
     if (::fstat(fd_, &status) != 0) fail("read", errno);
@@ -84,7 +84,7 @@ class PartFile : Pinned {
     if (::fsync(fd_) != 0) fail("sync", errno);
     if (::rename(path_.c_str(), target_.c_str()) == 0) return;
     const int error = errno;
-    throw FileError(fmt::format("cannot rename {} to {}: {}; make way, and the same command goes on from here",
+    throw FileError(fmt::format("cannot rename {} to {}: {}; free the name, and run the same command again to resume",
                                 quoted_path(path_), quoted_path(target_), message_of(error)));
   }
 
@@ -113,7 +113,7 @@ struct FreeCurl {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 
-// One request, and what came of it.
+// One request and its result.
 class Transfer {
  public:
   Transfer(const std::string& url, PartFile& part, const DownloadOptions& options)
@@ -124,7 +124,7 @@ class Transfer {
     constexpr long most_redirects = 10;
     set(CURLOPT_URL, url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    // What was asked for over a connection that nobody can change does not come over one that anybody can.
+    // A download that starts encrypted must stay encrypted.
     set(CURLOPT_REDIR_PROTOCOLS_STR, is_https() ? "https" : "http,https");
     if (!options.authorities.empty()) set(CURLOPT_CAINFO, options.authorities.c_str());
     set(CURLOPT_FOLLOWLOCATION, 1L);
@@ -140,11 +140,11 @@ class Transfer {
     set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(part.size()));
   }
 
-  // False: the server cannot go on in the middle of the file.
+  // False: the server cannot resume in the middle of the file.
   bool run() {
     const bool resumed = part_.size() > 0;
     const CURLcode code = curl_easy_perform(handle_.get());
-    // There is nothing behind the part: it may be the whole file.
+    // Nothing follows the part: it may be the whole file.
     constexpr long beyond_the_end = 416;
     if (code == CURLE_OK || (resumed && status() == beyond_the_end)) return true;
     if (code == CURLE_RANGE_ERROR) return false;
@@ -155,7 +155,7 @@ class Transfer {
  private:
   template <class Value>
   void set(CURLoption option, Value value) {
-    // A library built without https, for one, would say so here.
+    // For example, a library built without https fails here.
     if (const CURLcode code = curl_easy_setopt(handle_.get(), option, value); code != CURLE_OK) fail(code);
   }
 
@@ -186,36 +186,36 @@ class Transfer {
     return answer;
   }
 
-  // What went wrong, and what to do about it.
+  // What went wrong, and what the user can do.
   std::string reason(CURLcode code) const {
     switch (code) {
       case CURLE_COULDNT_RESOLVE_HOST:
       case CURLE_COULDNT_RESOLVE_PROXY:
-        return "the name of the server is not known here (is there a network?)";
+        return "the server's name cannot be resolved; is there a network?";
       case CURLE_COULDNT_CONNECT:
-        return "nobody answers there (is there a network?)";
+        return "the server does not answer; is there a network?";
       case CURLE_OPERATION_TIMEDOUT:
-        return "nothing comes any more; the same command goes on from here";
+        return "the transfer stalled; run the same command again to resume";
       case CURLE_HTTP_RETURNED_ERROR:
         return fmt::format("the server answers with HTTP status {}", status());
       case CURLE_PARTIAL_FILE:
       case CURLE_RECV_ERROR:
       case CURLE_GOT_NOTHING:
-        return "the connection broke off; the same command goes on from here";
+        return "the connection broke off; run the same command again to resume";
       case CURLE_TOO_MANY_REDIRECTS:
-        return "the server sends us on and on";
+        return "the server redirects too often";
       case CURLE_UNSUPPORTED_PROTOCOL:
       case CURLE_URL_MALFORMAT:
         if (status() / 100 == 3) {
-          return fmt::format("the server sends us on to an address that does not start with {}",
+          return fmt::format("the server redirects to an address that does not start with {}",
                              is_https() ? "https://" : "http:// or https://");
         }
-        return "this is no address that starts with http:// or https://";
+        return "the address does not start with http:// or https://";
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
       case CURLE_SSL_CONNECT_ERROR:
         return fmt::format(
-            "who answers cannot prove to be that server: {} (is ca-certificates installed, and the clock right?)",
+            "the server's certificate is not valid: {}; is ca-certificates installed, and the clock right?",
             details(code));
       case CURLE_WRITE_ERROR:
         return stopped();
@@ -227,7 +227,7 @@ class Transfer {
   std::string stopped() const {
     if (too_much_) return fmt::format("the server sends more than {} bytes", options_.most);
     if (write_error_ != 0) {
-      return fmt::format("cannot write {}: {}; make room, and the same command goes on from here",
+      return fmt::format("cannot write {}: {}; free some space, and run the same command again to resume",
                          quoted_path(part_.path()), message_of(write_error_));
     }
     return fmt::format("the server answers with HTTP status {}", status());
@@ -263,7 +263,7 @@ void download(const std::string& url, const fs::path& target, const std::functio
     } catch (const FileError& fault) {
       if (!resumed) {
         part.remove();
-        throw FileError(fmt::format("what {} gives is not what it should be: {}", printable(url, 300), fault.what()));
+        throw FileError(fmt::format("{} delivers the wrong file: {}", printable(url, 300), fault.what()));
       }
       good = false;
     }
@@ -271,9 +271,31 @@ void download(const std::string& url, const fs::path& target, const std::functio
       part.finish();
       return;
     }
-    // The part was of another file, or the server cannot go on in the middle of one.
+    // The part belonged to another file, or the server cannot resume in the middle of one.
     part.empty();
   }
+}
+
+std::filesystem::path fetch_data(const DataSet& set, const std::string& from,
+                                 const std::function<void(std::uint64_t done)>& on_progress) {
+  if (const DataPlace place = look_for_data(set); !place.path.empty()) return place.path;
+  const std::string& url = from.empty() ? set.url : from;
+  if (url.empty())
+    throw FileError(fmt::format("{} has no public address to download from; {}", set.name, by_hand(set)));
+
+  std::filesystem::path target = cache_folder() / set.files.front();
+  DownloadOptions options;
+  options.on_progress = on_progress;
+  // Another archive of the same files may be compressed less.
+  constexpr std::uint64_t slack = std::uint64_t{1} << 20;
+  options.most = 4 * set.size + slack;
+  try {
+    download(
+        url, target, [&](const std::filesystem::path& part) { check_data(set, part, set.files.front()); }, options);
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("{}; {}", fault.what(), by_hand(set)));
+  }
+  return target;
 }
 
 }  // namespace ignd

@@ -1,6 +1,5 @@
-#include "lab/frozen_lake_task.hpp"
-
 #include "ignd/error.hpp"
+#include "lab/task.hpp"
 #include "rl/frozen_lake.hpp"
 #include "rl/q_learning.hpp"
 
@@ -23,7 +22,7 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The mean over the last `window` episodes at each point, over fewer where there have not been so many.
+// The mean over the last `window` episodes at each point, or over all of them at the beginning.
 void add_curve(RunResult& result, std::span<const double> returns, std::uint64_t window) {
   const std::size_t every = (returns.size() + most_points - 1) / most_points;
   for (std::size_t i = 0; i < returns.size(); ++i) {
@@ -40,8 +39,7 @@ class FrozenLakeTask final : public Task {
   std::string name() const override { return "frozen-lake"; }
   std::string meaning() const override {
     return "Q-learning on FrozenLake, with features of given scales. The score is the mean return over the last tenth "
-           "of "
-           "the episodes; a run whose values are not finite has diverged, and its return is 0 from there on.";
+           "of the episodes; a run whose values are not finite has diverged, and its return is 0 from then on.";
   }
   std::span<const SettingKey> keys() const override;
   std::vector<Column> columns() const override {
@@ -59,8 +57,8 @@ std::span<const SettingKey> FrozenLakeTask::keys() const {
       {"gamma", Kind::number, "0.99", 0, 1, {}, "discount of a step"},
       {"episodes", Kind::count, "600", 1, 1e6, {}, "length of a run"},
       {"epsilon-from", Kind::number, "1", 0, 1, {}, "share of random actions in the first episode"},
-      {"epsilon-to", Kind::number, "0.05", 0, 1, {}, "share of random actions in the end"},
-      {"epsilon-episodes", Kind::count, "0", 0, 1e6, {}, "episodes from the one to the other; 0: half of all"},
+      {"epsilon-to", Kind::number, "0.05", 0, 1, {}, "share of random actions at the end"},
+      {"epsilon-episodes", Kind::count, "0", 0, 1e6, {}, "episodes over which the share falls; 0: half of all"},
       {"initial-value", Kind::number, "0", -1e6, 1e6, {}, "of every state and action; 1 is optimistic"},
       {"scales",
        Kind::word,
@@ -68,7 +66,7 @@ std::span<const SettingKey> FrozenLakeTask::keys() const {
        0,
        0,
        {"one", "random", "random-per-seed"},
-       "of the features; random: nonzero integers in [-10^4, 10^4], the same for all seeds or others for each"},
+       "of the features; random: nonzero integers in [-10^4, 10^4], the same for all seeds or drawn for each"},
       {"tie-tolerance", Kind::number, "1e-3", 0, 1, {}, "relative difference up to which two values are tied"},
       {"window", Kind::count, "20", 1, 1e6, {}, "episodes that a point of the curve is the mean of"},
   };

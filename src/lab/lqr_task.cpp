@@ -1,8 +1,7 @@
-#include "lab/lqr_task.hpp"
-
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "ignd/schedule.hpp"
+#include "lab/task.hpp"
 #include "rl/linear_system.hpp"
 #include "rl/policy_iteration.hpp"
 #include "rl/transitions.hpp"
@@ -20,17 +19,17 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Kind = SettingKey::Kind;
 
-constexpr double seconds_between_looks = 0.005;  // at whether to stop
+constexpr double seconds_between_looks = 0.005;  // at the stop flag
 
-SettingKey number_key(const char* name, const char* otherwise, double low, double high, const char* meaning) {
-  return {name, Kind::number, otherwise, low, high, {}, meaning};
+SettingKey number_key(const char* name, const char* default_value, double low, double high, const char* meaning) {
+  return {name, Kind::number, default_value, low, high, {}, meaning};
 }
-SettingKey count_key(const char* name, const char* otherwise, double high, const char* meaning) {
-  return {name, Kind::count, otherwise, 1, high, {}, meaning};
+SettingKey count_key(const char* name, const char* default_value, double high, const char* meaning) {
+  return {name, Kind::count, default_value, 1, high, {}, meaning};
 }
 SettingKey word_key(const char* name, std::vector<std::string> choices, const char* meaning) {
-  const std::string otherwise = choices.front();
-  return {name, Kind::word, otherwise, 0, 0, std::move(choices), meaning};
+  const std::string default_value = choices.front();
+  return {name, Kind::word, default_value, 0, 0, std::move(choices), meaning};
 }
 SettingKey matrix_key(const char* name, const char* meaning) { return {name, Kind::matrix, "", 0, 0, {}, meaning}; }
 
@@ -45,7 +44,7 @@ const std::vector<SettingKey>& lqr_keys() {
       number_key("period", "0.1", 1e-9, 1e9, "seconds for which an action is held"),
       number_key("gamma", "0.9", 0, 1, "the discount of a step"),
       number_key("noise", "0", 0, 1e9,
-                 "standard deviation of what is added to each state; above 0, the features have a constant"),
+                 "standard deviation of the noise on each state; above 0, the features have a constant"),
       count_key("updates", "5000", 1e9, "updates of the values before each improvement of the policy"),
       count_key("improvements", "10", 1e6, "improvements of the policy"),
       count_key("episode-steps", "10", 1e6, "steps of an episode"),
@@ -55,9 +54,9 @@ const std::vector<SettingKey>& lqr_keys() {
       word_key("initial-policy", {"zero", "random"}, "K = 0, or normal elements"),
       number_key("initial-scale", "0.1", 0, 1e6, "standard deviation of a random initial policy's elements"),
       number_key("horizon", "0", 0, 1e12,
-                 "updates after which the rate has halved, rate / (1 + t / horizon); 0: it stays as it is"),
+                 "updates after which the rate has halved, rate / (1 + t / horizon); 0: a constant rate"),
       word_key("sampling", {"episodes", "iid"},
-               "along trajectories with exploring actions, or states and actions N(0, I), each by itself"),
+               "along trajectories with exploring actions, or independent states and actions N(0, I)"),
       word_key("evaluation", {"td", "rls-td"},
                "one step of the optimizer per update, or recursive least squares, which has no rate"),
   };
@@ -134,7 +133,7 @@ std::unique_ptr<PolicyEvaluation> make_evaluation(const RunConfig& config, std::
   return make_semi_gradient(features, discount, config.optimizer, schedule);
 }
 
-// As many updates as one improvement takes. False where the run has diverged.
+// Makes the updates before one improvement. Returns false if the run has diverged.
 bool evaluate(PolicyIteration& iteration, std::uint64_t updates, double update_seconds, const std::atomic<bool>& stop) {
   const auto between_looks = static_cast<std::uint64_t>(1 + seconds_between_looks / update_seconds);
   while (updates > 0) {
@@ -151,14 +150,12 @@ class LqrTask final : public Task {
   std::string name() const override { return "lqr"; }
   std::string meaning() const override {
     return "Policy iteration on a linear system with quadratic rewards. The score is the Frobenius distance of the "
-           "last "
-           "policy to the best one. A run has diverged where something is not finite, where three improvements in a "
-           "row "
-           "were rejected while the weights grew, or where the last one was rejected.";
+           "last policy to the best one. A run has diverged if a number is not finite, if three improvements in a row "
+           "were rejected while the weights grew, or if the last one was rejected.";
   }
   std::span<const SettingKey> keys() const override { return lqr_keys(); }
   std::vector<Column> columns() const override {
-    return {{"rejections", "improvements that were not accepted, since the learned values were no policy's"}};
+    return {{"rejections", "improvements that were rejected, because the learned values were not those of any policy"}};
   }
 
   std::vector<std::string> faults(const Settings& settings) const override {

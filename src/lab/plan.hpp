@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lab/experiment.hpp"
-#include "lab/experiment_results.hpp"
 
 #include <cstdint>
 #include <vector>

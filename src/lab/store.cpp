@@ -8,12 +8,14 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 namespace ignd {
 namespace {
@@ -56,7 +58,7 @@ std::string update_from_version_1() {
       curve_is_of_validation);
 }
 
-// The file stays as it is: a reader may not be able to write.
+// Leaves the file as it is, since a reader may not be allowed to write.
 std::string view_of_version_1() {
   return fmt::format(
       "CREATE TEMP VIEW run AS SELECT config, status, failed_at, score, validation, x, "
@@ -72,7 +74,7 @@ class Connection : Pinned {
 
   void open(int flags) {
     check(sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr));
-    // Who reads or writes for a moment is waited for.
+    // Waits for other programs that use the file for a moment.
     constexpr int patience_ms = 10'000;
     sqlite3_busy_timeout(handle_, patience_ms);
   }
@@ -83,13 +85,13 @@ class Connection : Pinned {
       case SQLITE_NOTADB:
       case SQLITE_CORRUPT:
         throw FileError(
-            fmt::format("{} is damaged or no store of results; nothing was changed: move it away, or use "
+            fmt::format("{} is damaged or not a results store; nothing was changed: move it away, or use "
                         "another folder with --out",
                         where));
       case SQLITE_FULL:
       case SQLITE_IOERR:
         throw FileError(
-            fmt::format("cannot write to {} ({}); what was stored before is there: make room, then give the "
+            fmt::format("cannot write to {} ({}); earlier results are safe: free some space, then run the "
                         "same command again",
                         where, sqlite3_errmsg(handle_)));
       case SQLITE_READONLY:
@@ -186,7 +188,7 @@ int pragma_value(const Connection& connection, const char* sql) {
   return statement.step() ? static_cast<int>(statement.count(0).value_or(0)) : 0;
 }
 
-// Held as long as this lives, and given up however the program ends.
+// Locks the folder for the lifetime of this object. The system unlocks it, however the program ends.
 class FolderLock : Pinned {
  public:
   explicit FolderLock(const std::filesystem::path& folder) {
@@ -246,7 +248,7 @@ RunStatus parse_status(const std::string& text, const Connection& connection) {
   connection.refuse(SQLITE_CORRUPT);
 }
 
-// Under another name until it is whole: a program that is killed meanwhile leaves nothing that is in the way.
+// Written under another name first, so that a killed program does not leave half a store.
 void make_new_store(const std::filesystem::path& path) {
   std::filesystem::path unfinished = path;
   unfinished += ".new";
@@ -273,30 +275,30 @@ struct Store::Database {
     const int id = pragma_value(connection, "PRAGMA application_id");
     const int version = pragma_value(connection, "PRAGMA user_version");
     const std::string where = quoted_path(connection.path());
-    if (id != application_id) throw FileError(fmt::format("{} is a database, but no store of results", where));
+    if (id != application_id) throw FileError(fmt::format("{} is a database, but not a results store", where));
     if (version > newest_version) {
       throw FileError(
-          fmt::format("{} was written by a newer ignd (store version {}, and this one knows {}); use that "
-                      "one, or another folder with --out",
+          fmt::format("{} was written by a newer ignd (store version {}; this program reads up to {}); use that "
+                      "program, or another folder with --out",
                       where, version, newest_version));
     }
     return version;
   }
 
   void open_to_write() {
-    // Somebody else's file is not touched, nor one that is there but empty.
+    // An existing file is not replaced, even if it is empty or not a store.
     if (!std::filesystem::exists(connection.path())) make_new_store(connection.path());
     connection.open(SQLITE_OPEN_READWRITE);
     const int version = check_version();
-    // Every transaction that has ended survives the program, however it ends. A power cut may take the last few; the
-    // file stays whole.
+    // Committed transactions survive any end of the program. A power cut may lose the last few, but never damages the
+    // file.
     connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     Statement checked(connection, "PRAGMA quick_check");
     if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
     if (version == 1) connection.run(update_from_version_1().c_str());
   }
 
-  // Not as a reader, where that is possible: what a program that was killed has left half done has to be undone first.
+  // Opens for writing if possible, so that SQLite can roll back what a killed program left half done.
   void open_to_read() {
     connection.open(SQLITE_OPEN_READWRITE);
     if (check_version() == 1) connection.run(view_of_version_1().c_str());
@@ -313,7 +315,7 @@ Store::Store(const std::filesystem::path& folder, Access access) {
   if (access == Access::read) {
     if (!std::filesystem::exists(store_path(folder), failed)) {
       throw FileError(
-          fmt::format("there are no results in {}; `ignd reproduce --out` puts them there", quoted_path(folder)));
+          fmt::format("there are no results in {}; `ignd reproduce --out` makes them", quoted_path(folder)));
     }
     database_ = std::make_unique<Database>(folder);
     database_->open_to_read();
@@ -330,8 +332,7 @@ Store::Store(const std::filesystem::path& folder, Access access) {
 }
 
 Store::~Store() {
-  // One plain file, which can be read from where nothing can be written. If it fails, the next program to write does
-  // it.
+  // Leaves one plain file, which can be read without write permission. If this fails, the next writer does it.
   if (database_ && database_->lock) {
     sqlite3_exec(database_->connection.handle(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
   }
@@ -415,6 +416,36 @@ void Store::put(const StoredExperiment& experiment) {
 void Store::add_wall_seconds(const std::string& experiment, double seconds) {
   Statement update(database_->connection, "UPDATE experiment SET wall_seconds = wall_seconds + ? WHERE name = ?");
   update.bind(std::optional(seconds)).bind(experiment).step();
+}
+
+namespace fs = std::filesystem;
+
+UnfinishedRuns::UnfinishedRuns(const fs::path& results) : folder_(results / "unfinished") {}
+
+UnfinishedRuns::~UnfinishedRuns() {
+  ::rmdir(folder_.c_str());  // fails unless the folder is empty
+}
+
+void UnfinishedRuns::make_folder() const {
+  std::error_code failed;
+  fs::create_directories(folder_, failed);
+  if (!failed) return;
+  throw FileError(
+      fmt::format("cannot make the folder {} ({}); choose another with --out", quoted_path(folder_), failed.message()));
+}
+
+fs::path UnfinishedRuns::path_of(const RunConfig& config) const {
+  const std::string text = config.text();
+  return folder_ / fmt::format("{:016x}.ignd", XXH3_64bits(text.data(), text.size()));
+}
+
+void UnfinishedRuns::remove(const RunConfig& config) const {
+  const std::string name = path_of(config).filename().string();
+  std::error_code failed;  // a file that stays does no harm
+  for (fs::directory_iterator file(folder_, failed), end; !failed && file != end; file.increment(failed)) {
+    std::error_code stays;
+    if (file->path().filename().string().starts_with(name)) fs::remove(file->path(), stays);
+  }
 }
 
 }  // namespace ignd

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "base/pinned.hpp"
 #include "lab/experiment.hpp"
+#include "lab/task.hpp"
 #include "learn/run_result.hpp"
 
 #include <filesystem>
@@ -11,7 +13,7 @@
 
 namespace ignd {
 
-// A result with what is not part of it: when and where it was made.
+// A result, and when and where it was made.
 struct StoredRun {
   RunResult result;
   double seconds = 0;
@@ -19,7 +21,7 @@ struct StoredRun {
   std::string host;     // processor and instruction set
 };
 
-// An experiment as it was asked for.
+// An experiment as it was requested.
 struct StoredExperiment {
   std::string name;
   std::string file;  // its whole text
@@ -28,14 +30,14 @@ struct StoredExperiment {
   double wall_seconds = 0;
 };
 
-// The results of a folder, in one SQLite file. A run is written in one transaction when it ends, so that whatever
-// happens to the program, what was finished is there. Throws FileError with one line for everything that can be wrong
-// with a file; the file stays as it was.
+// The results of a folder, in one SQLite file. Each run is written in one transaction when it ends, so that finished
+// runs survive, however the program ends. Any fault of the file throws FileError with one line, and leaves the file as
+// it was.
 class Store {
  public:
   enum class Access { read, write };
 
-  // To write, the folder is made where there is none, and nobody else may be writing: a second program is refused.
+  // A writer creates the folder if it is missing, and refuses to share it with another writer.
   Store(const std::filesystem::path& folder, Access access);
   ~Store();
   Store(const Store&) = delete;
@@ -49,8 +51,8 @@ class Store {
   bool contains(const RunConfig& config) const;
   void add(const RunConfig& config, const StoredRun& run);
 
-  // In the order in which they were first asked for. What is asked for again takes the place of what was there, and
-  // keeps its time.
+  // In the order of their first request. A repeated request replaces the earlier one, and keeps its place and its
+  // time.
   std::vector<StoredExperiment> experiments() const;
   void put(const StoredExperiment& experiment);
   void add_wall_seconds(const std::string& experiment, double seconds);
@@ -60,7 +62,25 @@ class Store {
   std::unique_ptr<Database> database_;
 };
 
-// Where the results of a folder are.
+// The store's file in a folder of results.
 std::filesystem::path store_path(const std::filesystem::path& folder);
+
+// The checkpoints of runs that can be resumed: a file for each of them, in a folder beside the results.
+class UnfinishedRuns : Pinned {
+ public:
+  explicit UnfinishedRuns(const std::filesystem::path& results);
+  ~UnfinishedRuns();  // removes the folder if it is empty
+
+  // Runs write only into an existing folder. Throws FileError.
+  void make_folder() const;
+
+  std::filesystem::path path_of(const RunConfig& config) const;
+
+  // Removes the checkpoint of a run whose result is stored, and temporary files that killed programs left of it.
+  void remove(const RunConfig& config) const;
+
+ private:
+  std::filesystem::path folder_;
+};
 
 }  // namespace ignd

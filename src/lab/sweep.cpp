@@ -2,9 +2,8 @@
 
 #include "base/pinned.hpp"
 #include "ignd/version.hpp"
-#include "lab/host.hpp"
+#include "lab/machine.hpp"
 #include "lab/store.hpp"
-#include "lab/unfinished_runs.hpp"
 
 #include <algorithm>
 #include <chrono>

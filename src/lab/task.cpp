@@ -2,9 +2,6 @@
 
 #include "base/text.hpp"
 #include "ignd/error.hpp"
-#include "lab/frozen_lake_task.hpp"
-#include "lab/lqr_task.hpp"
-#include "lab/training_task.hpp"
 
 #include <fmt/format.h>
 

@@ -45,7 +45,7 @@ class Task {
   virtual std::string meaning() const = 0;  // one line for the documentation
   virtual std::span<const SettingKey> keys() const = 0;
 
-  // The further numbers that its runs give, and what each is: names that experiments may ask for as columns.
+  // Further numbers that its runs return, which experiments may show as columns, and what each means.
   struct Column {
     std::string name, meaning;
   };
@@ -54,36 +54,54 @@ class Task {
   // Whether its runs have a validation score, which rates can be chosen by.
   virtual bool validates() const { return false; }
 
-  // What is wrong with settings that are each well-formed; one text each.
+  // Faults of settings that are well-formed one by one; one text each.
   virtual std::vector<std::string> faults(const Settings& settings) const = 0;
 
-  // What a run with these settings lacks, such as a data set that is not here, and what to do about it; "" if nothing.
+  // What a run with these settings lacks, such as a data set that is not on this machine, and what to do; "" if
+  // nothing.
   virtual std::string missing(const Settings& /*settings*/) const { return ""; }
 
-  // About how many seconds a run takes; the longest are started first. Asked for again and again: who measures keeps
-  // what was measured.
+  // An estimate of a run's seconds; the longest are started first. Called often: a task that measures must cache.
   virtual double cost(const RunConfig& config) const = 0;
 
   // Whether the cost was measured on this machine. Otherwise it is a guess.
   virtual bool measures_cost(const Settings& /*settings*/) const { return false; }
 
-  // Whether its runs keep what they need to go on after an interruption.
+  // Whether its runs can be resumed after an interruption.
   virtual bool resumes() const { return false; }
 
-  // Runs with the same text may be trained together, as a group; "": such a run is one of its own.
+  // Runs with the same text may be trained together, as a group; "": such a run is trained alone.
   virtual std::string group_of(const RunConfig& /*config*/) const { return ""; }
 
-  // Makes the runs of a group by an engine, or by the CPU those that it refuses, and tells of each as it ends. Throws
-  // like run().
+  // Makes the runs of a group by an engine, or by the CPU if the engine refuses them, and reports each as it ends.
+  // Throws like run().
   virtual void run_group(std::span<const TaskRun> group, const Engine& engine, const RunEnded& ended) const;
 
-  // The same result for the same configuration, always, interrupted or not. Looks at `control.stop()` every few
-  // milliseconds and throws Stopped; a run that resumes writes its unfinished file first.
+  // Returns the same result for the same configuration, interrupted or not. Checks `control.stop()` every few
+  // milliseconds and throws Stopped; a run that can be resumed writes its checkpoint first.
   virtual RunResult run(const RunConfig& config, const RunControl& control) const = 0;
 };
 
 // Throws InvalidArgument, with the nearest known name, for a task that does not exist.
 const Task& find_task(std::string_view name);
 std::vector<std::string> task_names();
+
+// Q-learning on FrozenLake. The curve is the trailing mean of the returns, the score their mean over the last tenth of
+// the episodes, and the extra "early" that over the first half. A failed run counts with a return of 0 from the failure
+// on.
+const Task& frozen_lake_task();
+
+// "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
+// recorded after each improvement (0: the initial policy).
+//
+// A run has diverged, and has no score, if a number is no longer finite, if three improvements in a row are rejected
+// while the weights grow, or if the last improvement is rejected: the policy then does not follow from the values, and
+// a run that never improves would be scored by its initial policy. A run may recover from rejections; the extra
+// "rejections" counts them.
+const Task& lqr_task();
+
+// "training": a model trained on a table, on images or on texts, as `ignd train` does it with the same options and
+// seed, with its learning curves.
+const Task& training_task();
 
 }  // namespace ignd

@@ -1,11 +1,10 @@
-#include "lab/training_task.hpp"
-
 #include "base/stopped.hpp"
 #include "data/catalogue.hpp"
 #include "data/image.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
+#include "lab/task.hpp"
 #include "learn/baselines.hpp"
 #include "learn/open_dataset.hpp"
 #include "models/model_specs.hpp"

@@ -3,7 +3,6 @@
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "data/archive.hpp"
-#include "data/california_housing.hpp"
 #include "data/catalogue.hpp"
 #include "data/class_files.hpp"
 #include "data/text_set.hpp"

@@ -346,4 +346,27 @@ std::unique_ptr<Layer<T>> make_plain_image_layers(const Shape& input, const std:
 template std::unique_ptr<Layer<float>> make_plain_image_layers(const Shape&, const std::vector<ImageLayer>&);
 template std::unique_ptr<Layer<double>> make_plain_image_layers(const Shape&, const std::vector<ImageLayer>&);
 
+template <>
+std::unique_ptr<Layer<double>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
+                                                 unsigned /*threads*/) {
+  return make_plain_image_layers<double>(input, layers);
+}
+
+#ifndef IGND_HAS_ONEDNN
+// The plain loops could do it, but far too slowly to train with.
+template <>
+std::unique_ptr<Layer<float>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
+                                                unsigned threads) {
+  if (threads == 0) throw InvalidArgument("image layers need at least one thread");
+  auto made = make_plain_image_layers<float>(input, layers);
+  for (const ImageLayer& layer : layers) {
+    if (!std::holds_alternative<Convolution>(layer)) continue;
+    throw InvalidArgument(
+        "this build of ignd has no convolutions; to get them, install oneDNN (Debian: libdnnl-dev) and build again "
+        "with -DIGND_ONEDNN=ON");
+  }
+  return made;
+}
+#endif
+
 }  // namespace ignd

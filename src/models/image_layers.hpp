@@ -33,7 +33,8 @@ struct HyperbolicTangent {};
 using ImageLayer = std::variant<Convolution, MaxPooling, Rectifier, HyperbolicTangent>;
 
 // A sequence of image layers as one layer. Float uses oneDNN on that many threads, which keeps its own memory layouts
-// between the layers; double uses plain loops. Throws InvalidArgument where an image is too small for a layer.
+// between the layers; double uses plain loops. Throws InvalidArgument where an image is too small for a layer and, in a
+// build without oneDNN, for convolutions in float.
 template <class T>
 std::unique_ptr<Layer<T>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
                                             unsigned threads = 1);

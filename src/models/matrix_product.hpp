@@ -14,8 +14,8 @@ struct Matrix {
   bool transposed = false;
 };
 
-// c (rows x columns) = a (rows x inner) b (inner x columns), or c += a b if `add`. Float uses oneDNN, double our own
-// kernel. Runs on one thread.
+// c (rows x columns) = a (rows x inner) b (inner x columns), or c += a b if `add`. Float uses oneDNN where the build
+// has it; double, and float without it, our own kernel. Runs on one thread.
 template <class T>
 void multiply(std::size_t rows, std::size_t columns, std::size_t inner, Matrix<const T> a, Matrix<const T> b,
               Matrix<T> c, bool add = false);

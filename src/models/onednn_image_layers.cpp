@@ -337,10 +337,4 @@ std::unique_ptr<Layer<float>> make_image_layers(const Shape& input, const std::v
   return std::make_unique<OnednnImageLayers>(input, layers, threads);
 }
 
-template <>
-std::unique_ptr<Layer<double>> make_image_layers(const Shape& input, const std::vector<ImageLayer>& layers,
-                                                 unsigned /*threads*/) {
-  return make_plain_image_layers<double>(input, layers);
-}
-
 }  // namespace ignd

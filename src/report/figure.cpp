@@ -404,4 +404,22 @@ Figure rate_figure(const ExperimentResults& experiment) {
   return figure;
 }
 
+std::vector<Figure> figures_of(FigureKind kind, const ExperimentResults& experiment) {
+  std::vector<Figure> figures;
+  const bool validated = has_curve(experiment, CurvePart::validation);
+  switch (kind) {
+    case FigureKind::curves:
+      if (!validated || has_curve(experiment, CurvePart::scored)) figures.push_back(curve_figure(experiment));
+      if (validated) figures.push_back(curve_figure(experiment, CurvePart::validation));
+      break;
+    case FigureKind::seconds:
+      figures.push_back(seconds_figure(experiment));
+      break;
+    case FigureKind::rates:
+      figures.push_back(rate_figure(experiment));
+      break;
+  }
+  return figures;
+}
+
 }  // namespace ignd

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lab/experiment_results.hpp"
+#include "lab/experiment.hpp"
 #include "report/statistics.hpp"
 
 #include <optional>
@@ -50,6 +50,9 @@ struct Figure {
   std::string caption;  // what the lines and the shaded regions are
   std::vector<FigurePanel> panels;
 };
+
+// The figures of a kind: that of the scores, and, where runs have such curves, that of the validation scores.
+std::vector<Figure> figures_of(FigureKind kind, const ExperimentResults& experiment);
 
 // The learning curve of every method, at its given or chosen rate.
 Figure curve_figure(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);

@@ -1,7 +1,6 @@
 #include "report/format.hpp"
 
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>

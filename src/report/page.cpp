@@ -1,6 +1,5 @@
 #include "report/page.hpp"
 
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/result_table.hpp"
@@ -269,7 +268,7 @@ std::string searches(const ExperimentResults& experiment) {
   return "<h3>Where the rates were chosen from</h3>\n" +
          paragraph(
              "The mean of what a rate is chosen by, which is never what is reported: the score on the validation "
-             "samples, or on seeds of their own. There is none where a run failed or is missing.",
+             "samples, or on seeds of their own. A rate with a failed or missing run has no mean.",
              "note") +
          html;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lab/experiment_results.hpp"
+#include "lab/experiment.hpp"
 #include "report/figure.hpp"
 #include "report/result_table.hpp"
 

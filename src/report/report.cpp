@@ -121,23 +121,11 @@ class ReportWriter {
     ReportSection section;
     section.results = &experiment;
     section.anchor = unused_anchor(experiment.name);
-    const bool validated = has_curve(experiment, CurvePart::validation);
     for (const FigureKind kind : experiment.figures) {
-      switch (kind) {
-        case FigureKind::curves:
-          if (!validated || has_curve(experiment, CurvePart::scored)) add_figure(section, curve_figure(experiment));
-          if (validated) add_figure(section, curve_figure(experiment, CurvePart::validation));
-          break;
-        case FigureKind::seconds:
-          add_figure(section, seconds_figure(experiment));
-          break;
-        case FigureKind::rates:
-          add_figure(section, rate_figure(experiment));
-          add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
-          break;
-      }
+      for (Figure& figure : figures_of(kind, experiment)) add_figure(section, std::move(figure));
+      if (kind == FigureKind::rates) add_file(section, section.anchor + "-rates.csv", rates_csv(experiment));
     }
-    if (validated) {
+    if (has_curve(experiment, CurvePart::validation)) {
       add_file(section, section.anchor + "-validation.csv", curves_csv(experiment, CurvePart::validation));
     }
     const std::pair<std::string_view, std::string> tables[] = {{"-table.md", markdown_tables(experiment)},

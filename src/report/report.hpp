@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lab/experiment_results.hpp"
+#include "lab/experiment.hpp"
 
 #include <filesystem>
 #include <string>
@@ -15,14 +15,14 @@ struct WrittenReport {
 
 // Writes report.html, summary.json, and for each experiment its figure (SVG, PDF, PNG), tables (Markdown, LaTeX) and
 // curves (CSV), and makes the folder if there is none. Files of the same names are replaced, each whole or not at all.
-// Where `gnuplot` is not there or fails, everything else is written. Throws FileError where the folder cannot be
-// written to.
+// If `gnuplot` is missing or fails, everything else is still written. Throws FileError if the folder is not
+// writable.
 //
-// `paper`: all experiments with a place in the paper, measured or not; the page then starts with what is there of them.
+// `paper`: all experiments with a place in the paper, measured or not; the page then starts with their present state.
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const std::filesystem::path& folder,
                            const std::string& gnuplot = "gnuplot", const std::vector<ExperimentResults>& paper = {});
 
-// The numbers of the report for programs; null where there is none.
+// The numbers of the report for programs; null for a number that does not exist.
 std::string summary_json(const std::vector<ExperimentResults>& experiments);
 
 }  // namespace ignd

@@ -38,7 +38,7 @@ class ActionValues {
 
   std::uint32_t actions_;
   std::vector<double> scales_;
-  std::vector<double> features_;  // of the step under way; all zero between steps
+  std::vector<double> features_;  // of the present step; all zero between steps
   std::unique_ptr<Model<double>> model_;
   bool sparse_;  // the model takes the active feature alone, not all of them
   Trainer<double> trainer_;
@@ -54,7 +54,7 @@ struct QLearningOptions {
   double rate = 1;
   double gamma = 0.99;
   double epsilon_from = 1, epsilon_to = 0.05;  // the share of random actions, falling linearly ...
-  std::uint64_t epsilon_episodes = 300;        // ... over so many episodes
+  std::uint64_t epsilon_episodes = 300;        // ... over this many episodes
   double initial_value = 0;
   double tie_tolerance = 1e-3;
 };

@@ -3,7 +3,8 @@
 cmake_minimum_required(VERSION 3.25)
 file(REAL_PATH ${BUILD_DIR} BUILD_DIR)
 file(REAL_PATH ${WORK_DIR} WORK_DIR)
-load_cache(${BUILD_DIR} READ_WITH_PREFIX "" BUILD_SHARED_LIBS CMAKE_CXX_COMPILER CMAKE_GENERATOR CMAKE_INSTALL_LIBDIR)
+load_cache(${BUILD_DIR} READ_WITH_PREFIX "" BUILD_SHARED_LIBS CMAKE_CXX_COMPILER CMAKE_GENERATOR CMAKE_INSTALL_LIBDIR
+           PKG_CONFIG_EXECUTABLE)
 
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -25,6 +26,16 @@ run(${CMAKE_COMMAND} --build ${WORK_DIR}/consumer)
 run(${WORK_DIR}/consumer/consumer)
 run(${prefix}/bin/ignd --version)
 
+# The same with pkg-config's flags, which must name the moved tree.
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}/${CMAKE_INSTALL_LIBDIR}/pkgconfig ${PKG_CONFIG_EXECUTABLE}
+          --cflags --libs ignd
+  OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(${CMAKE_CXX_COMPILER} -std=c++20 ${CMAKE_CURRENT_LIST_DIR}/main.cpp ${flags}
+    -Wl,-rpath,${prefix}/${CMAKE_INSTALL_LIBDIR} -o ${WORK_DIR}/by_pkg_config)
+run(${WORK_DIR}/by_pkg_config)
+
 if(BUILD_SHARED_LIBS)
   # libignd.so -> libignd.so.0.2 -> libignd.so.0.2.0
   file(GLOB library ${prefix}/${CMAKE_INSTALL_LIBDIR}/libignd.so.*.*.*)
@@ -36,11 +47,19 @@ if(BUILD_SHARED_LIBS)
     endif()
   endforeach()
 
-  # The tool must have been using the moved library, not the one in the build folder.
-  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${prefix}/bin/ignd RESOLVED_DEPENDENCIES_VAR used
-       PRE_EXCLUDE_REGEXES "^lib(c|m|gcc_s|stdc\\+\\+)\\.so" POST_INCLUDE_REGEXES libignd POST_EXCLUDE_REGEXES ".*")
-  cmake_path(NORMAL_PATH used)
-  if(NOT used STREQUAL soname)
-    message(FATAL_ERROR "${prefix}/bin/ignd uses '${used}' instead of '${soname}'")
-  endif()
+  # Both consumers must have been using the moved library, not the one in the build folder; the tool needs none.
+  foreach(program ${WORK_DIR}/consumer/consumer ${WORK_DIR}/by_pkg_config ${prefix}/bin/ignd)
+    set(used "")
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${program} RESOLVED_DEPENDENCIES_VAR used
+         PRE_EXCLUDE_REGEXES "^lib(c|m|gcc_s|stdc\\+\\+)\\.so" POST_INCLUDE_REGEXES libignd POST_EXCLUDE_REGEXES ".*")
+    if(used)
+      cmake_path(NORMAL_PATH used)
+    endif()
+    if(program STREQUAL "${prefix}/bin/ignd")
+      set(soname "")
+    endif()
+    if(NOT used STREQUAL soname)
+      message(FATAL_ERROR "${program} uses '${used}' instead of '${soname}'")
+    endif()
+  endforeach()
 endif()

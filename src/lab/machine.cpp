@@ -1,18 +1,35 @@
-#include "lab/step_cost.hpp"
+#include "lab/machine.hpp"
 
 #include "ignd/random.hpp"
 #include "ignd/trainer.hpp"
+#include "ignd/version.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace ignd {
+
+std::string describe_host() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string processor = "unknown processor";
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    processor = line.substr(std::min(line.find(": ") + 2, line.size()));
+    break;
+  }
+  return fmt::format("{}, {} kernels", processor, cpu_path());
+}
+
 namespace {
 
-// Calls `work` for about so long, at least three times, and says what a call takes; the first is for warming up.
+// Calls `work` for about this long, at least three times, and returns the time of a call; the first call warms up.
 template <class Work>
 double seconds_per_call(double seconds, Work work) {
   using Clock = std::chrono::steady_clock;
@@ -33,7 +50,7 @@ StepCost measure(const std::string& spec, const Shape& shape, const Optimizer& o
   const bool tokens = shape.kind == Shape::Kind::tokens;
   RandomStream stream(1, "made-up samples");
   std::vector<float> values(shape.count());
-  // Texts are cut off at the longest that is read: most are shorter.
+  // Longer texts are truncated; most are shorter.
   std::vector<std::uint32_t> text(tokens ? shape.size[0] * 3 / 4 : 0);
   const auto draw = [&]() -> Sample<float> {
     for (float& value : values) value = static_cast<float>(stream.uniform());
