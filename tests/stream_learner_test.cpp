@@ -3,10 +3,15 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -366,7 +371,7 @@ TEST(StreamLearner, AnswersDoNotDependOnHowTheStreamIsCut) {
   }
 }
 
-TEST(StreamLearner, TakenUpAgainItContinuesBitByBit) {
+TEST(StreamLearner, ResumedItContinuesBitByBit) {
   const ExampleBlock block = mixed(11, 2500);
   const std::vector<StreamOptions> all{
       {},
@@ -386,6 +391,57 @@ TEST(StreamLearner, TakenUpAgainItContinuesBitByBit) {
       EXPECT_EQ(second.decision(), first.decision());
       second.learn(part(block, at, block.size()));
       expect_same(whole, second);
+    }
+  }
+}
+
+// The layout of version 1: numbers of several kinds in two arrays.
+Checkpoint as_version_1(const Checkpoint& now) {
+  const std::vector<const char*> numbers{
+      "learner.class.negative", "learner.class.positive",   "learner.target.offset",
+      "learner.target.scale",   "statistics.weight",        "statistics.loss",
+      "statistics.correct",     "statistics.recent-weight", "statistics.recent-loss"};
+  const std::vector<const char*> counts{"learner.target.seen", "learner.target.has-scale", "statistics.rows",
+                                        "statistics.examples", "statistics.skipped"};
+  const auto is_packed = [&](const std::string& name) {
+    return std::ranges::find(numbers, name) != numbers.end() || std::ranges::find(counts, name) != counts.end();
+  };
+  Checkpoint old;
+  for (const auto& [name, entry] : now.entries()) {
+    if (is_packed(name) || name == "statistics.largest-error") continue;
+    std::visit(
+        [&](const auto& values) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(values)>, std::string>) {
+            old.set(name, values);
+          } else {
+            old.set(name, std::span(values));
+          }
+        },
+        entry);
+  }
+  std::vector<double> packed;
+  for (const char* name : numbers) packed.push_back(now.array<double>(name, 1)[0]);
+  old.set("learner.numbers", std::span<const double>(packed));
+  std::vector<std::uint64_t> counted;
+  for (const char* name : counts) counted.push_back(now.number(name));
+  old.set("learner.counts", std::span<const std::uint64_t>(counted));
+  old.set("learner.largest-error", std::span<const double>(now.array<double>("statistics.largest-error", 1)));
+  old.set("learner", std::string("stream, version 1"));
+  return old;
+}
+
+TEST(StreamLearner, CheckpointsOfVersion1ContinueBitByBit) {
+  const ExampleBlock block = mixed(11, 2500);
+  for (const char* loss : {"", "logistic", "squared"}) {
+    for (const std::size_t at : {5, 700, 1500}) {
+      SCOPED_TRACE(fmt::format("'{}' at {}", loss, at));
+      StreamLearner whole({.bits = 10, .loss = loss});
+      whole.learn(part(block, 0, at));
+      StreamLearner resumed = StreamLearner::restore(as_version_1(saved(whole)));
+      expect_same(whole, resumed);
+      whole.learn(part(block, at, block.size()));
+      resumed.learn(part(block, at, block.size()));
+      expect_same(whole, resumed);
     }
   }
 }

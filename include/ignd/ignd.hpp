@@ -21,6 +21,7 @@
 #include "ignd/schedule.hpp"         // IWYU pragma: export
 #include "ignd/sensitivity.hpp"      // IWYU pragma: export
 #include "ignd/step_rule.hpp"        // IWYU pragma: export
+#include "ignd/stream.hpp"           // IWYU pragma: export
 #include "ignd/train.hpp"            // IWYU pragma: export
 #include "ignd/trainer.hpp"          // IWYU pragma: export
 #include "ignd/transform.hpp"        // IWYU pragma: export

@@ -3,11 +3,11 @@
 #include "cli/describe.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/stop_signal.hpp"
-#include "cli/stream_model.hpp"
 #include "cli/use_model.hpp"
 #include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/stream_model.hpp"
 
 #include <optional>
 #include <string>

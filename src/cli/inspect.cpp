@@ -1,10 +1,10 @@
 #include "base/text.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
-#include "cli/stream_model.hpp"
 #include "cli/use_model.hpp"
 #include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
+#include "learn/stream_model.hpp"
 
 #include <string>
 #include <variant>

@@ -3,10 +3,10 @@
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
 #include "cli/save_model.hpp"
-#include "cli/stream_model.hpp"
 #include "cli/use_model.hpp"
 #include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
+#include "learn/stream_model.hpp"
 
 #include <cstdio>
 #include <optional>

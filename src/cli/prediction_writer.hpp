@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/pinned.hpp"
+#include "learn/stream_model.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace ignd::cli {
-
-// How far a file of predictions had been written when a model was saved.
-struct WrittenPredictions {
-  std::uint64_t bytes = 0;
-  std::string end;  // its last bytes, to know the file by
-};
 
 // Predictions as comma-separated values, written as they are made: row,prediction[,probability].
 class PredictionWriter : Pinned {

@@ -6,19 +6,19 @@
 #include "cli/prediction_writer.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
-#include "cli/stream_model.hpp"
+#include "cli/stream_predictions.hpp"
+#include "cli/use_stream_model.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/stream_learner.hpp"
+#include "learn/run.hpp"
+#include "learn/stream_model.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,23 +42,21 @@ StreamOptions learner_options(const TrainOptions& options) {
   const std::string schedule = is_given(options, "--schedule") ? options.spec.training.schedule : "";
   if (rate_given || !schedule.empty()) {
     const double rate = rate_given ? parse_number(options.rate, "the learning rate") : 0.1;
-    const std::size_t colon = schedule.find(':');
-    const std::string name = schedule.empty() ? "constant" : schedule.substr(0, colon);
-    const std::string rest = colon == std::string::npos ? "" : "," + schedule.substr(colon + 1);
-    learner.schedule = Schedule::parse(fmt::format("{}:rate={}{}", name, format_number(rate), rest));
+    learner.schedule = run_schedule(schedule.empty() ? "constant" : schedule, rate, std::nullopt);
   }
   return learner;
 }
 
-// Options that are given again must be what they were: a run does not change on its way.
-void check_goes_on(const TrainOptions& options, const StreamOptions& before, const StreamInput& input) {
+// An option that is given again must be what it was: a run does not change half-way. Unlike runs on tables, which
+// compare everything, a stream compares what the user gave: the rest is in the file.
+void check_same_options(const TrainOptions& options, const StreamOptions& before, const StreamInput& input) {
   const StreamOptions asked = learner_options(options);
   const auto schedule = [](const StreamOptions& of) { return of.schedule ? of.schedule->spec() : "auto"; };
   const auto check = [&](const std::vector<std::string>& names, const char* what, const std::string& was,
                          const std::string& is) {
     const bool given = std::ranges::any_of(names, [&](const std::string& name) { return is_given(options, name); });
     if (!given || was == is) return;
-    throw FileError(fmt::format("cannot go on with {}: its {} is {}, not {}", quoted_path(options.resume), what,
+    throw FileError(fmt::format("cannot resume {}: its {} is {}, not {}", quoted_path(options.resume), what,
                                 in_quotes(was), in_quotes(is)));
   };
   check({"--bits"}, "bits", std::to_string(before.bits), std::to_string(asked.bits));
@@ -71,17 +69,6 @@ void check_goes_on(const TrainOptions& options, const StreamOptions& before, con
   check({"--weight"}, "weight", input.weight, options.spec.dataset.weight.value_or(""));
 }
 
-void check_predictions_file(const TrainOptions& options, const std::string& model) {
-  for (const std::string& other : {options.spec.data.path, model, partial_path(model), options.resume}) {
-    std::error_code ignored;
-    const bool same = !other.empty() && (options.predictions == other ||
-                                         std::filesystem::equivalent(options.predictions, other, ignored));
-    if (!same) continue;
-    throw FileError(fmt::format("cannot write predictions to {}: that is the {}", quoted_path(options.predictions),
-                                other == options.spec.data.path ? "data" : "model"));
-  }
-}
-
 std::string skipped_text(std::uint64_t rows) {
   return fmt::format("{} bad row{} skipped", with_commas(rows), rows == 1 ? "" : "s");
 }
@@ -92,7 +79,13 @@ class StreamPass {
   explicit StreamPass(TrainOptions options)
       : options_(std::move(options)),
         file_({options_.save, options_.resume}, options_.spec.data),
-        learner_(make_learner()) {
+        model_(make_model()) {
+    if (!options_.resume.empty()) {
+      before_ = model_.input();
+      rows_before_ = learner_.statistics().rows;
+      check_same_options(options_, learner_.options(), *before_);
+      before_->check_fits(options_.spec.data);
+    }
     if (!options_.predictions.empty()) check_predictions_file(options_, file_.path());
     refuse_model(options_.spec.data.path);
   }
@@ -111,127 +104,40 @@ class StreamPass {
   }
 
  private:
-  StreamLearner make_learner() {
-    if (options_.resume.empty()) return StreamLearner(learner_options(options_));
-    const Checkpoint saved = Checkpoint::read(options_.resume);
-    StreamLearner learner = load_learner(options_.resume, saved, options_.spec.dataset.skip_bad_rows);
-    before_ = load_input(options_.resume, saved);
-    rows_before_ = learner.statistics().rows;
-    check_goes_on(options_, learner.options(), *before_);
-    check_fits(options_.spec.data, *before_);
-    return learner;
+  StreamModel make_model() const {
+    const DatasetOptions& data = options_.spec.dataset;
+    if (options_.resume.empty()) return {data.target, data.weight.value_or(""), learner_options(options_)};
+    return StreamModel::load(options_.resume, Checkpoint::read(options_.resume), data.skip_bad_rows);
   }
 
   bool talks() const { return !options_.json && !options_.quiet; }
 
   void open() {
-    ExampleReaderOptions reader{.threads = options_.threads > 0 ? options_.threads : useful_threads(),
-                                .bad_rows = options_.spec.dataset.skip_bad_rows ? BadRows::skip : BadRows::stop,
-                                .dialect = options_.spec.data.dialect(),
-                                .interruption = stop_.descriptor()};
-    std::optional<ExampleFormat> format = asked_format(options_.spec.data);
-    if (before_) {
-      input_ = *before_;
-      format = input_.format;
-    } else {
-      input_.target = options_.spec.dataset.target;
-      input_.weight = options_.spec.dataset.weight.value_or("");
-    }
-    if (!input_.target.empty()) {
-      reader.columns = CsvColumns{.target = input_.target};
-      if (!input_.weight.empty()) reader.columns->weight = input_.weight;
-      if (before_) {
-        reader.columns->features = input_.features;
-        reader.columns->text_target = input_.text_target;
-        set_formats(*reader.columns, input_, options_.spec.data);
-      } else if (!options_.spec.data.decimal.empty()) {
-        reader.columns->decimal_comma = options_.spec.data.decimal == "comma";
-      }
-    }
-    reader_ = std::make_unique<ExampleReader>(options_.spec.data.path, format, reader);
-    input_.format = reader_->format();
-    check_fits(options_.spec.data, input_);
-    refuse_columns_of_others();
+    reader_ = &model_.open(options_.spec.data, {.threads = options_.threads, .interruption = stop_.descriptor()});
     if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
-    if (!before_) {
-      input_.features = reader_->features();
-      input_.formats = reader_->formats();
-      print_formats();
-    }
-    input_.text_target = reader_->has_text_target();
-    if (input_.text_target) learner_.set_label_names([this](double label) { return label_name(label); });
+    if (!before_) print_formats();
     Checkpoint now;
-    describe(now);
+    model_.describe(now);
     file_.check_same_data(now);
-    open_predictions();
-  }
-
-  void describe(Checkpoint& checkpoint) const {
-    checkpoint.set("kind", std::string(stream_model_kind));
-    input_.save(checkpoint);
-  }
-
-  void print_formats() const {
-    if (input_.formats.empty() || options_.quiet) return;
-    if (talks()) input_.print_formats();
-    if (!options_.json) return;
-    JsonLine line("data");
-    input_.describe_formats(line);
-    line.print();
-  }
-
-  void refuse_columns_of_others() const {
-    if (input_.has_columns() || (input_.target.empty() && input_.weight.empty())) return;
-    throw InvalidArgument(fmt::format("{} has no columns: each of its lines begins with the label; leave out {}",
-                                      options_.spec.data.name(), input_.target.empty() ? "--weight" : "--target"));
-  }
-
-  void open_predictions() {
     StreamEvents events{.report = [this](const StreamStatistics& so_far) { print_progress(so_far); }, .prediction = {}};
     if (!options_.predictions.empty()) {
-      predictions_ = open_writer();
+      predictions_ = open_predictions(options_.predictions, options_.resume, before_, rows_before_);
       events.prediction = [this](const StreamPrediction& made) { write(made); };
     }
     learner_.set_events(std::move(events));
   }
 
-  // A resumed run finds its predictions as they were when the model was saved. What a run that was killed
-  // wrote after that is cut off.
-  std::unique_ptr<PredictionWriter> open_writer() const {
-    using Mode = PredictionWriter::Mode;
-    const std::string& path = options_.predictions;
-    std::error_code fault;
-    const bool is_file = std::filesystem::is_regular_file(path, fault);
-    if (before_ && !before_->knows_predictions) return std::make_unique<PredictionWriter>(path, Mode::append);
-    if (!before_ || !is_file) {
-      if (before_ && rows_before_ > 0 && !std::filesystem::exists(path, fault)) {
-        print_error("ignd: {} is new: it will hold the predictions from row {} on\n", quoted_path(path),
-                    with_commas(rows_before_ + 1));
-      }
-      return std::make_unique<PredictionWriter>(path, Mode::replace);
-    }
-    if (!before_->predictions) {
-      if (std::filesystem::file_size(path, fault) == 0) return std::make_unique<PredictionWriter>(path, Mode::replace);
-      throw FileError(
-          fmt::format("cannot append predictions to {}: the run that {} is the model of wrote none, so they "
-                      "are not its own; name another file",
-                      quoted_path(path), quoted_path(options_.resume)));
-    }
-    auto writer = std::make_unique<PredictionWriter>(path, *before_->predictions);
-    if (writer->bytes_cut() > 0) {
-      print_error(
-          "ignd: {} bytes of {} were written after the model was saved; they are cut off, to be written again\n",
-          with_commas(writer->bytes_cut()), quoted_path(path));
-    }
-    return writer;
+  void print_formats() const {
+    const auto& formats = model_.input().formats;
+    if (formats.empty() || options_.quiet) return;
+    if (talks()) cli::print_formats(formats);
+    if (!options_.json) return;
+    JsonLine line("data");
+    set_formats(line, formats);
+    line.print();
   }
 
-  std::string label_name(double label) const {
-    const auto known = input_.classes.find(label);
-    return known != input_.classes.end() ? known->second : reader_->target_name(label);
-  }
-
-  // Returns what was wrong. Whatever was learned before is there to be saved.
+  // Returns the fault that ended learning, or "". What was learned before it can be saved.
   std::string learn() {
     try {
       learn_blocks();
@@ -247,7 +153,7 @@ class StreamPass {
     }
   }
 
-  // Where waiting was interrupted, it may have cut a line in two: what was read, good or bad, does not count then.
+  // An interruption may have cut a line in two: then ignore what was read, good or bad.
   bool read(ExampleBlock& block) {
     try {
       return reader_->next(block) && !stop_.flag();
@@ -280,13 +186,13 @@ class StreamPass {
     return every > 0 ? every - learner_.rows_taken() % every : block_of_any_size;
   }
 
-  // Examples that all weigh nothing have taught nothing that is worth a file.
+  // If all examples so far have weight 0, nothing has been learned that is worth a file.
   bool is_save_due() const {
     const bool idle = learner_.statistics().examples > 0 && !learner_.has_learned();
     return options_.save_every > 0 && learner_.rows_taken() % options_.save_every == 0 && !idle;
   }
 
-  // Whatever happens, learning goes on; the exit code tells.
+  // A model that cannot be saved does not end learning; the exit code tells.
   void save_midway() {
     const Saved saved = file_.save_partial(checkpoint(last_line_));
     is_saved_midway_ = true;
@@ -296,7 +202,7 @@ class StreamPass {
     print_error("ignd: {}\n", saved.fault);
   }
 
-  // Examples that wait for the loss to be chosen count as well. A second fault would only hide the first.
+  // Learns the examples that are held back, too. A second fault would only hide the first.
   std::string finish_after(std::string fault) {
     try {
       learner_.finish();
@@ -320,7 +226,8 @@ class StreamPass {
     const auto label = learner_.only_label();
     if (label && saved_.fault.empty()) {
       print_error("ignd: every label is {}: there is nothing to tell apart; the model is saved in {}\n",
-                  input_.text_target ? in_quotes(label_name(*label)) : format_number(*label), quoted_path(saved_.path));
+                  model_.input().text_target ? in_quotes(model_.label_name(*label)) : format_number(*label),
+                  quoted_path(saved_.path));
     }
     return label || save_failed_ || !saved_.fault.empty() ? failure : 0;
   }
@@ -346,7 +253,7 @@ class StreamPass {
       print_error("ignd: interrupted; {}\n", saved_.fault);
       return interrupted_code;
     }
-    print_error("ignd: interrupted after line {} of {}; saved {}; go on with --resume {} and the lines behind it\n",
+    print_error("ignd: interrupted after line {} of {}; saved {}; resume with --resume {} and the lines after it\n",
                 with_commas(last_line_), options_.spec.data.name(), quoted_path(saved_.path),
                 for_terminal(shell_word(saved_.path)));
     return interrupted_code;
@@ -376,32 +283,25 @@ class StreamPass {
 
   void write(const StreamPrediction& made) {
     if (learner_.classifies()) {
-      const bool text = input_.text_target;
-      predictions_->add(made.row, text ? label_name(made.prediction) : format_number(made.prediction),
-                        made.probability);
+      predictions_->add(made.row, model_.label_name(made.prediction), made.probability);
     } else {
       predictions_->add(made.row, made.prediction);
     }
   }
 
-  // `line` is the last one that was learned from, where there are more to come. The predictions go to the disk first:
-  // whenever the program is killed, the file has at least what the model says.
+  // `line` is the last one that was learned from, or 0 at the end of the data. The predictions go to the disk first: if
+  // the program is killed, the file has at least what the model says.
   Checkpoint checkpoint(std::uint64_t line) {
-    input_.last_line = line;
-    input_.predictions.reset();
+    std::optional<WrittenPredictions> written;
     if (predictions_) {
       try {
         predictions_->sync();
-      } catch (const FileError&) {  // which flush() has told of; this file will not be gone on with
+      } catch (const FileError&) {  // flush() has reported it, and no run will append to this file
       }
-      input_.predictions = predictions_->written();
-    }
-    if (input_.text_target) {
-      for (const double label : learner_.class_labels()) input_.classes[label] = label_name(label);
+      written = predictions_->written();
     }
     Checkpoint made;
-    describe(made);
-    learner_.save(made);
+    model_.save(made, line, written);
     return made;
   }
 
@@ -436,11 +336,11 @@ class StreamPass {
   TrainOptions options_;
   StopSignal stop_;
   OutputFile file_;
-  std::optional<StreamInput> before_;  // of the run that is gone on with
+  StreamModel model_;
+  StreamLearner& learner_ = model_.learner();
+  std::optional<StreamInput> before_;  // of the run that is resumed
   std::uint64_t rows_before_ = 0;
-  StreamLearner learner_;
-  StreamInput input_;
-  std::unique_ptr<ExampleReader> reader_;
+  ExampleReader* reader_ = nullptr;  // the model's
   std::unique_ptr<PredictionWriter> predictions_;
   std::uint64_t last_line_ = 0;
   Saved saved_;

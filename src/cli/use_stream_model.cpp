@@ -5,10 +5,9 @@
 #include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
-#include "cli/stream_model.hpp"
-#include "data/class_files.hpp"
 #include "ignd/error.hpp"
 #include "learn/metrics.hpp"
+#include "learn/stream_model.hpp"
 
 #include <cmath>
 #include <memory>
@@ -20,38 +19,7 @@
 namespace ignd::cli {
 namespace {
 
-struct StreamModel {
-  StreamInput input;
-  StreamLearner learner;
-};
-
-// A run that was interrupted early may hold examples back: here they are to count.
-StreamModel load(const std::string& path, const Checkpoint& checkpoint) {
-  StreamModel model{load_input(path, checkpoint), load_learner(path, checkpoint)};
-  if (model.input.text_target) {
-    model.learner.set_label_names([names = model.input](double label) { return names.label_name(label); });
-  }
-  model.learner.finish();
-  return model;
-}
-
-std::unique_ptr<ExampleReader> open(const DataFile& data, const StreamInput& input, CsvColumns columns,
-                                    BadRows bad_rows) {
-  check_fits(data, input);
-  refuse_model(data.path);
-  refuse_tables_in(data.path);
-  columns.features = input.features;
-  set_formats(columns, input, data);
-  ExampleReaderOptions options{.threads = useful_threads(), .bad_rows = bad_rows, .dialect = data.dialect()};
-  if (input.has_columns()) options.columns = std::move(columns);
-  try {
-    return std::make_unique<ExampleReader>(data.path, input.format, options);
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{} does not fit the model: {}", data.name(), fault.what()));
-  }
-}
-
-// Gives every example and its prediction to `use`; what is wrong is wrong with the file.
+// Gives every example and its prediction to `use`. Faults are reported as faults of the file.
 template <class Use>
 void for_each_prediction(const DataFile& data, ExampleReader& reader, const StreamLearner& learner, Use use) {
   ExampleBlock block;
@@ -71,19 +39,19 @@ void for_each_prediction(const DataFile& data, ExampleReader& reader, const Stre
   if (row == 0) throw FileError(fmt::format("{} has no examples", data.name()));
 }
 
-// Measures as the rows come; of classes all are kept, since the area under the curve needs their order.
+// Scores the rows as they come. Those of classes are kept, since the area under the curve needs their order.
 class Judgement {
  public:
-  explicit Judgement(const StreamModel& model) : model_(model), classes_(model.learner.classes()) {}
+  explicit Judgement(const StreamModel& model) : model_(model), classes_(model.learner().classes()) {}
 
   void add(double label, double weight, const StreamPrediction& made) {
-    if (!model_.learner.classifies()) {
+    if (!model_.learner().classifies()) {
       sums_.add(label, made.prediction, weight);
       ++rows_;
       return;
     }
-    const auto name = [&](double l) { return model_.input.label_name(l); };
-    y_.push_back(classes_.number_of(label, model_.input.text_target ? LabelName(name) : LabelName()));
+    const auto name = [&](double l) { return model_.label_name(l); };
+    y_.push_back(classes_.number_of(label, model_.input().text_target ? LabelName(name) : LabelName()));
     logit_.push_back(made.output);
     weight_.push_back(weight);
     ++rows_;
@@ -91,15 +59,15 @@ class Judgement {
 
   std::uint64_t rows() const { return rows_; }
 
-  // The negative and the positive one; of a model that knows one alone, the other may be open.
+  // The negative and the positive one; "?" for one that has not been seen.
   std::vector<std::string> classes() const {
-    const auto name = [&](double label) { return std::isnan(label) ? "?" : model_.input.label_name(label); };
+    const auto name = [&](double label) { return std::isnan(label) ? "?" : model_.label_name(label); };
     return {name(classes_.negative()), name(classes_.positive())};
   }
 
   Scores quality() const {
     Scores quality;
-    if (model_.learner.classifies()) {
+    if (model_.learner().classifies()) {
       quality.classification = classification_metrics(y_, logit_, weight_);
     } else {
       quality.regression = sums_.metrics();
@@ -116,30 +84,46 @@ class Judgement {
 };
 
 std::string describe_target(const StreamModel& model) {
-  const Classes& classes = model.learner.classes();
-  if (!model.learner.classifies()) return "number";
+  const Classes& classes = model.learner().classes();
+  if (!model.learner().classifies()) return "number";
   if (!classes.complete()) return "class, of which one has been seen";
-  const std::string positive = model.input.label_name(classes.positive());
-  return fmt::format("class {} or {}; probabilities are of {}", model.input.label_name(classes.negative()), positive,
+  const std::string positive = model.label_name(classes.positive());
+  return fmt::format("class {} or {}; probabilities are of {}", model.label_name(classes.negative()), positive,
                      positive);
 }
 
 }  // namespace
 
+void print_formats(const std::map<std::string, CellFormat>& formats) {
+  for (const auto& [name, column] : formats) print("  {:<20} {}\n", printable(name), column.describe());
+}
+
+void set_formats(JsonLine& line, const std::map<std::string, CellFormat>& formats) {
+  if (formats.empty()) return;
+  std::vector<std::string> names;
+  std::vector<std::string> descriptions;
+  for (const auto& [name, column] : formats) {
+    names.push_back(name);
+    descriptions.push_back(column.describe());
+  }
+  line.set("recognised.columns", names).set("recognised.formats", descriptions);
+}
+
 int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
-  const StreamModel model = load(options.model, checkpoint);
+  StreamModel model = StreamModel::load(options.model, checkpoint);
+  model.learner().finish();  // a run that was interrupted early may hold examples back
   if (!options.output.empty()) check_can_save(options.output, options.data);
-  if (!options.keep.empty() && !model.input.has_columns()) {
+  if (!options.keep.empty() && !model.input().has_columns()) {
     throw InvalidArgument("--keep is for comma-separated values: examples of other formats have no columns");
   }
   const auto reader =
-      open(options.data, model.input, {.keep = options.keep}, options.skips_bad_rows() ? BadRows::mark : BadRows::stop);
+      model.open_new(options.data, {.keep = options.keep}, options.skips_bad_rows() ? BadRows::mark : BadRows::stop);
   PredictionWriter writer(options.output);
   writer.set_kept(options.keep);
-  const bool classifies = model.learner.classifies();
+  const bool classifies = model.learner().classifies();
   std::uint64_t rows = 0, first_bad = 0;
   std::size_t kept = 0;  // fields of the block so far
-  for_each_prediction(options.data, *reader, model.learner,
+  for_each_prediction(options.data, *reader, model.learner(),
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         rows = made.row;
                         if (i == 0) kept = 0;
@@ -151,7 +135,7 @@ int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
                         const auto fields = std::span(block.kept).subspan(kept, options.keep.size());
                         kept += fields.size();
                         if (classifies) {
-                          writer.add(made.row, model.input.label_name(made.prediction), made.probability, fields);
+                          writer.add(made.row, model.label_name(made.prediction), made.probability, fields);
                         } else {
                           writer.add(made.row, made.prediction, fields);
                         }
@@ -166,17 +150,17 @@ int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
 }
 
 int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
-  const StreamModel model = load(options.model, checkpoint);
-  if (options.weight && !model.input.has_columns()) {
+  StreamModel model = StreamModel::load(options.model, checkpoint);
+  model.learner().finish();  // a run that was interrupted early may hold examples back
+  if (options.weight && !model.input().has_columns()) {
     throw InvalidArgument("--weight is for comma-separated values: examples of other formats carry their own");
   }
   const CsvColumns columns{
-      .target = model.input.target, .weight = options.weight, .text_target = model.input.text_target};
-  const auto reader =
-      open(options.data, model.input, columns, options.skips_bad_rows() ? BadRows::skip : BadRows::stop);
+      .target = model.input().target, .weight = options.weight, .text_target = model.input().text_target};
+  const auto reader = model.open_new(options.data, columns, options.skips_bad_rows() ? BadRows::skip : BadRows::stop);
   Judgement judgement(model);
   std::uint64_t left_out = 0;
-  for_each_prediction(options.data, *reader, model.learner,
+  for_each_prediction(options.data, *reader, model.learner(),
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         if (std::isnan(block.target[i])) return true;
                         try {
@@ -193,7 +177,7 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   const Scores quality = judgement.quality();
   if (options.json) {
     JsonLine line("result");
-    line.set("rows", judgement.rows()).set("loss", model.learner.loss());
+    line.set("rows", judgement.rows()).set("loss", model.learner().loss());
     if (left_out > 0) line.set("left_out", left_out);
     set_metrics(line, "metrics.test", quality);
     set_confusion(line, quality, judgement.classes());
@@ -206,8 +190,9 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
 }
 
 int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
-  const StreamModel model = load(options.model, checkpoint);
-  const StreamLearner& learner = model.learner;
+  StreamModel model = StreamModel::load(options.model, checkpoint);
+  model.learner().finish();  // a run that was interrupted early may hold examples back
+  const StreamLearner& learner = model.learner();
   const StreamStatistics& total = learner.statistics();
   const std::uint64_t weights = (std::uint64_t{1} << learner.options().bits) + 1;  // and the bias
   if (options.json) {
@@ -221,9 +206,9 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
         .set("rows", total.rows)
         .set("examples", total.examples)
         .set("average_loss", total.average_loss());
-    if (model.input.last_line > 0) line.set("last_line", model.input.last_line);
-    if (model.input.has_columns()) line.set("target", model.input.target);
-    model.input.describe_formats(line);
+    if (model.input().last_line > 0) line.set("last_line", model.input().last_line);
+    if (model.input().has_columns()) line.set("target", model.input().target);
+    set_formats(line, model.input().formats);
     line.print();
     return 0;
   }
@@ -231,12 +216,12 @@ int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint) {
         with_commas(learner.weights_not_zero()), with_commas(weights));
   print("{}\n", learner.decision());
   print("{} examples, average progressive loss {}\n", with_commas(total.examples), in_short(total.average_loss(), 6));
-  if (const std::uint64_t line = model.input.last_line; line > 0) {
-    print("saved after line {} of its data; --resume takes those behind it\n", with_commas(line));
+  if (const std::uint64_t line = model.input().last_line; line > 0) {
+    print("saved after line {} of its data; --resume takes the lines after it\n", with_commas(line));
   }
-  print("target{}{}: {}\n", model.input.target.empty() ? "" : " ", for_terminal(model.input.target),
+  print("target{}{}: {}\n", model.input().target.empty() ? "" : " ", for_terminal(model.input().target),
         describe_target(model));
-  model.input.print_formats();
+  print_formats(model.input().formats);
   return 0;
 }
 

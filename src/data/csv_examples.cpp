@@ -26,17 +26,21 @@ std::uint32_t text_index(std::uint64_t column, std::string_view text) {
 }
 
 // A number beyond the range of float counts as missing.
-void append_feature(std::uint64_t column, std::string_view field, ExampleBlock& block) {
-  double value = 0;
-  if (!is_number(field, value)) {
-    block.index.push_back(text_index(column, is_missing(field) ? "" : trim(field)));
-    block.value.push_back(1);
-    return;
-  }
+inline void append_number(std::uint64_t column, double value, ExampleBlock& block) {
   const bool usable = std::isfinite(static_cast<float>(value));
   if (usable && value == 0) return;
   block.index.push_back(usable ? static_cast<std::uint32_t>(column) : text_index(column, ""));
   block.value.push_back(usable ? static_cast<float>(value) : 1);
+}
+
+inline void append_plain(std::uint64_t column, std::string_view field, ExampleBlock& block) {
+  double value = 0;
+  if (is_number(field, value)) {
+    append_number(column, value, block);
+    return;
+  }
+  block.index.push_back(text_index(column, is_missing(field) ? "" : trim(field)));
+  block.value.push_back(1);
 }
 
 CsvDialect with_columns(CsvDialect dialect, const CsvColumns& columns) {
@@ -78,13 +82,13 @@ void append_date(std::uint64_t column, double seconds, ExampleBlock& block) {
   append_cycle("\x01time sine", "\x01time cosine", parts.second_of_day / 86'400);
 }
 
-// A cell that does not fit the format is read as if there were none.
+// A cell that does not fit the format is read as a plain one.
 void append_formatted(std::uint64_t column, const CellFormat& format, std::string_view field, ExampleBlock& block) {
   const auto value = format.read(field);
   if (!value) {
-    append_feature(column, field, block);
+    append_plain(column, field, block);
   } else if (!std::isfinite(static_cast<float>(*value))) {
-    append_feature(column, "", block);
+    append_plain(column, "", block);
   } else if (format.is_date()) {
     append_date(column, *value, block);
   } else {
@@ -92,7 +96,23 @@ void append_formatted(std::uint64_t column, const CellFormat& format, std::strin
   }
 }
 
+inline void append_field(std::uint64_t column, const CellFormat& format, std::string_view field, ExampleBlock& block) {
+  if (format.kind == CellFormat::Kind::plain) {
+    append_plain(column, field, block);
+  } else {
+    append_formatted(column, format, field, block);
+  }
+}
+
 }  // namespace
+
+std::uint64_t column_hash(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
+
+void append_cell(std::uint64_t column, const CellFormat& format, std::string_view cell, ExampleBlock& block) {
+  append_field(column, format, cell, block);
+}
+
+void append_cell(std::uint64_t column, double number, ExampleBlock& block) { append_number(column, number, block); }
 
 CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect,
                                    const std::string& name) {
@@ -108,7 +128,7 @@ CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns&
       throw FileError(fmt::format("{}: the name of column {} takes several lines; in a stream every row is one line",
                                   name, in_quotes(column)));
     }
-    hashes_.push_back(XXH3_64bits(column.data(), column.size()));
+    hashes_.push_back(column_hash(column));
   }
   ColumnPlan plan({}, columns.formats.value_or(std::map<std::string, CellFormat>()), columns.decimal_comma);
   for (const CsvColumn& column : plan.columns(names_, text.text(), delimiter_)) {
@@ -186,12 +206,7 @@ std::string CsvExampleParser::parse_line(std::string_view line, std::uint64_t nu
     return fmt::format("the weight is {}, but must be a number of at least 0", in_quotes(row[*weight_]));
   }
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (!is_feature_[c]) continue;
-    if (formats_[c].kind == CellFormat::Kind::plain) {
-      append_feature(hashes_[c], row[c], block);
-    } else {
-      append_formatted(hashes_[c], formats_[c], row[c], block);
-    }
+    if (is_feature_[c]) append_field(hashes_[c], formats_[c], row[c], block);
   }
   for (const std::size_t c : keep_) block.kept.emplace_back(trim(row[c]));
   block.finish(target, weight, number);

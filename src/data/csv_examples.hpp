@@ -26,6 +26,12 @@ struct CsvColumns {
   std::vector<std::string> keep = {};  // columns whose fields are passed through unchanged
 };
 
+// Append the features of one cell, as CsvExampleParser does for every row. `column` is the hash of the column's name.
+// The number is that of a plain cell; a date must be given as text.
+std::uint64_t column_hash(std::string_view name);
+void append_cell(std::uint64_t column, const CellFormat& format, std::string_view cell, ExampleBlock& block);
+void append_cell(std::uint64_t column, double number, ExampleBlock& block);
+
 // Reads rows of comma-separated values as examples. A number is a feature named after its column; a text is a feature
 // named after column and text, with value 1, and so is a missing value. Every row is one line: quoted fields must not
 // contain line ends.

@@ -7,10 +7,8 @@
 #include "data/example_reader.hpp"
 #include "ignd/error.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,9 +40,8 @@ CsvDialect DataFile::dialect() const {
 }
 
 Table DataFile::read(TableOptions options) const {
-  constexpr unsigned most_threads = 2;
   options.dialect = dialect();
-  options.threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  options.threads = useful_threads();
   if (!decimal.empty()) {
     options.decimal_comma = decimal == "comma";
     for (auto& [name, column] : options.formats) {

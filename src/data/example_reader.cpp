@@ -76,6 +76,11 @@ std::vector<std::string> format_names() {
   return names;
 }
 
+unsigned useful_threads() {
+  constexpr unsigned most = 2;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most);
+}
+
 std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format) {
   if (const FormatInfo& info = format_info(format); info.make_parser != nullptr) return info.make_parser();
   throw InvalidArgument("comma-separated values need the names of their columns");

@@ -41,6 +41,9 @@ std::unique_ptr<ExampleParser> make_example_parser(ExampleFormat format);
 // From the first bytes of a file, cut off anywhere. None if no line looks like one of a known format.
 std::optional<ExampleFormat> guess_example_format(std::string_view first_bytes);
 
+// How many threads are useful for parsing on this machine.
+unsigned useful_threads();
+
 struct ExampleReaderOptions {
   unsigned threads = 1;  // including the caller's: with 1, blocks are read on demand; the others read ahead
   BadRows bad_rows = BadRows::stop;

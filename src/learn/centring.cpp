@@ -75,7 +75,7 @@ void Centring::add_candidates(const Input<float>& x) {
   features_ = std::move(all);
 }
 
-// The features once x, the latest of all examples, has been taken into account.
+// Sets moved_ to the features after x, the latest example.
 void Centring::move_means(const Input<float>& x) {
   moved_ = features_;
   std::size_t k = 0;

@@ -11,10 +11,10 @@ namespace ignd {
 
 class Checkpoint;
 
-// How many examples a stream is looked at before anything is concluded from it.
+// The number of first examples that a stream is judged by: which features are dense, and the offset of the target.
 inline constexpr std::uint64_t first_look = 10;
 
-// The arrays of an example that has to be written anew, used again for the next one.
+// Scratch buffers for a centred example, reused for the next one.
 struct CentringScratch {
   Input<float> ordered;  // the example not yet centred: each weight once, in increasing order
   std::vector<std::uint64_t> order;
@@ -22,19 +22,20 @@ struct CentringScratch {
   std::vector<float> ordered_value, value;
 };
 
-// Subtracts its running mean from every feature that most examples have: large means would leave a linear model
-// badly conditioned. They are looked for in the first few examples; one that turns out to be rarer is given up. An
-// absent feature counts as zero. Where a mean moves, the bias moves with it: no prediction changes.
+// Subtracts its running mean from every dense feature, one that most examples have: large means would leave a linear
+// model badly conditioned. The first few examples show which features are dense; one that turns out to be rarer is no
+// longer centred. An absent feature counts as zero. When a mean moves, the bias moves with it, so that no prediction
+// changes.
 class Centring {
  public:
-  // For a model of so many weights, a power of two, and a bias behind them.
+  // For a model of `weights` weights, a power of two, followed by a bias.
   explicit Centring(std::size_t weights) : weights_(weights) {}
 
-  // The example less the means. It is x itself where there is nothing to subtract.
+  // The example less the means; x itself if there is nothing to subtract.
   Input<float> centred(const Input<float>& x, CentringScratch& scratch) const;
 
-  // Takes the example that was just centred into the means. False, and nothing has changed, if the bias would not be
-  // finite.
+  // Updates the means by the example that was just centred. Returns false, and changes nothing, if the bias would not
+  // be finite.
   bool observe(const CentringScratch& example, std::span<float> weights);
 
   void save(Checkpoint& checkpoint) const;
@@ -43,7 +44,7 @@ class Centring {
  private:
   struct Feature {
     std::uint32_t index = 0;
-    double mean = 0;  // as if a zero had come first: one example alone does not say much
+    double mean = 0;  // as if a zero had come first: one example alone says little
     std::uint64_t seen = 0;
   };
 
@@ -55,8 +56,8 @@ class Centring {
   void move_means(const Input<float>& x);
 
   std::size_t weights_;
-  std::vector<Feature> features_;  // by index; while looking, also those not dense so far
-  std::vector<Feature> moved_;     // what they are about to become
+  std::vector<Feature> features_;  // by index; during the first examples also those not dense so far
+  std::vector<Feature> moved_;     // the same after the example at hand
   std::uint64_t examples_ = 0;
 };
 

@@ -76,7 +76,7 @@ double calibration_error_of(std::span<const Scored> rows, double total) {
   constexpr std::size_t bins = 10;
   std::array<double, bins> gap{};  // sum of weight times (probability less label)
   for (const Scored& row : rows) {
-    const double probability = 1 / (1 + std::exp(-row.logit));
+    const double probability = sigmoid(row.logit);
     const auto bin = std::min(static_cast<std::size_t>(probability * bins), bins - 1);
     gap[bin] += row.weight * (probability - (row.positive ? 1 : 0));
   }

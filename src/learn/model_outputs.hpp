@@ -2,6 +2,7 @@
 
 #include "ignd/model.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -25,7 +26,10 @@ class ModelOutputs {
   std::unique_ptr<Batch<float>> batch_;  // for several
 };
 
-// What the logits of several classes mean. None of this overflows where a logit is large.
+// What the logits of classes mean. None of this overflows if a logit is large.
+
+// The probability of the positive one of two classes.
+inline double sigmoid(double logit) { return 1 / (1 + std::exp(-logit)); }
 
 // exp(z_k) divided by the sum of them. The two may be the same numbers.
 void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities);

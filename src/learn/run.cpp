@@ -174,7 +174,7 @@ std::string describe(const BatchOptions& batch) {
   return text + (batch.adaptive ? " adaptive" : "");
 }
 
-Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps) {
+Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   const std::string options = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -185,8 +185,8 @@ Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps)
     throw InvalidArgument(fmt::format("there is no schedule {}; give the rate as such", in_quotes(text)));
   }
   std::string spec = fmt::format("{}:rate={}", name, rate);
-  if (name == "cosine" && options.find("steps=") == std::string::npos) {
-    spec += fmt::format(",steps={}", std::max<std::uint64_t>(steps, 1));
+  if (steps && name == "cosine" && options.find("steps=") == std::string::npos) {
+    spec += fmt::format(",steps={}", std::max<std::uint64_t>(*steps, 1));
   }
   if (colon != std::string::npos) spec += "," + options;
   return Schedule::parse(spec);

@@ -38,8 +38,9 @@ struct TrainingOptions {
 };
 
 // "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
-// cosine, the length of the run. Throws InvalidArgument.
-Schedule run_schedule(const std::string& text, double rate, std::uint64_t steps);
+// cosine, the length of the run. A stream has no length: there, cosine needs the option "steps". Throws
+// InvalidArgument.
+Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps);
 
 std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
 

@@ -2,10 +2,12 @@
 
 #include "base/spec.hpp"
 #include "base/text.hpp"
+#include "core/importance.hpp"
 #include "ignd/checkpoint.hpp"
+#include "learn/model_outputs.hpp"
+#include "learn/stream_statistics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -16,9 +18,10 @@ namespace ignd {
 namespace {
 
 constexpr std::size_t most_held = 1000;
-constexpr const char* learner_kind = "stream, version 1";
+constexpr const char* learner_kind = "stream, version 2";
+constexpr const char* first_kind = "stream, version 1";
 
-// The fault of an example, in the words of whoever made the file.
+// The fault of an example, in terms of the file.
 std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& fault) {
   const auto values = block.values(i);
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -30,8 +33,6 @@ std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& 
 
 bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
 
-double sigmoid(double f) { return 1 / (1 + std::exp(-f)); }
-
 PreconditionerKind parse_metric(const std::string& text) {
   for (const auto kind :
        {PreconditionerKind::identity, PreconditionerKind::second_moment, PreconditionerKind::fading_second_moment}) {
@@ -40,9 +41,8 @@ PreconditionerKind parse_metric(const std::string& text) {
   throw InvalidArgument(fmt::format("unknown preconditioner {}", in_quotes(text)));
 }
 
-// Squares of numbers between the two are numbers with all of their digits, and so is any sum of them.
+// Squares of smaller numbers are finite, and so is any sum of them.
 constexpr double largest_square_root = 1e150;
-constexpr double smallest_square_root = 1e-150;
 
 void check_size(double y) {
   if (std::abs(y) <= largest_square_root || !std::isfinite(y)) return;
@@ -58,15 +58,8 @@ void check_finite(const StreamPrediction& made) {
 
 }  // namespace
 
-std::optional<double> StreamStatistics::average(double sum, double over) const {
-  const bool too_small = largest_error > 0 && (largest_error < smallest_square_root || over < smallest_square_root) &&
-                         sum < std::numeric_limits<double>::min();
-  if (over <= 0 || too_small || !std::isfinite(sum / over)) return std::nullopt;
-  return sum / over;
-}
-
 BadRow::BadRow(std::uint64_t line, const std::string& fault)
-    : BadSample(fmt::format("line {}: {}", line, fault)), line_(line) {}
+    : BadSample(fmt::format("line {}: {}", line, fault)), line_(line), fault_(fault) {}
 
 StreamLearner::StreamLearner(StreamOptions options)
     : options_(std::move(options)),
@@ -75,7 +68,7 @@ StreamLearner::StreamLearner(StreamOptions options)
   options_.loss = tidy_spec(options_.loss);
   options_.optimizer = {tidy_spec(options_.optimizer.rule), tidy_spec(options_.optimizer.transform)};
   if (options_.loss.empty() || is_logistic(options_.loss)) {
-    // Nothing of this depends on the loss: faults are to be known before the first example.
+    // None of this depends on the loss: report faults before the first example.
     const Trainer<float> trial(*model_, trainer_options("squared"));
   } else {
     start(options_.loss);
@@ -87,7 +80,7 @@ StreamLearner::~StreamLearner() = default;
 StreamLearner::StreamLearner(StreamLearner&&) noexcept = default;
 StreamLearner& StreamLearner::operator=(StreamLearner&&) noexcept = default;
 
-// The figures behind the numbers here are in docs/stream.md.
+// docs/defaults.md says how these numbers were chosen.
 TrainerOptions StreamLearner::trainer_options(const std::string& loss) const {
   // A rule with options is the user's own choice of damping; the default leaves it to the learner.
   const bool is_plain_ignd = options_.optimizer.rule == Optimizer().rule && options_.optimizer.has_plain_transform();
@@ -130,7 +123,7 @@ std::string StreamLearner::loss() const { return trainer_ ? trainer_->options().
 
 std::vector<double> StreamLearner::class_labels() const {
   std::vector<double> labels =
-      decision_.empty() ? survey_.distinct() : std::vector{classes_.negative(), classes_.positive()};
+      decision_.empty() ? held_.labels().distinct() : std::vector{classes_.negative(), classes_.positive()};
   std::erase_if(labels, [](double label) { return std::isnan(label); });
   return labels;
 }
@@ -147,25 +140,26 @@ std::size_t StreamLearner::weights_not_zero() const {
 
 bool StreamLearner::has_seen_enough() const {
   const std::size_t telling = options_.loss.empty() && !label_name_ ? 3 : 2;
-  return survey_.distinct().size() >= telling || held_.size() >= most_held;
+  return held_.labels().distinct().size() >= telling || held_.size() >= most_held;
 }
 
 void StreamLearner::decide() {
-  const std::string labels = fmt::format("the first {} labels are {}", survey_.labels(), survey_.text(label_name_));
+  const LabelSurvey& survey = held_.labels();
+  const std::string labels = fmt::format("the first {} labels are {}", survey.labels(), survey.text(label_name_));
   if (!options_.loss.empty()) {
     start(options_.loss);
     decision_ = fmt::format("logistic loss, as given; {}", labels);
   } else {
-    start(survey_.distinct().size() == 2 || label_name_ ? "logistic" : "squared");
+    start(survey.distinct().size() == 2 || label_name_ ? "logistic" : "squared");
     decision_ = fmt::format("{} loss, because {}", trainer_->options().loss->spec(), labels);
   }
-  if (classifies_) classes_ = Classes(survey_.distinct(), label_name_);
+  if (classifies_) classes_ = Classes(survey.distinct(), label_name_);
 }
 
 void StreamLearner::learn(const ExampleBlock& block, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     if (holds_back(block.target[i])) {
-      hold(block, i);
+      held_.add(block, i);
       if (has_seen_enough()) finish();
     } else {
       learn_row(block, i);
@@ -173,24 +167,15 @@ void StreamLearner::learn(const ExampleBlock& block, std::size_t begin, std::siz
   }
 }
 
-// Examples before the first label have nothing to wait for.
+// Examples before the first label need not wait: there is nothing to choose a loss by.
 bool StreamLearner::holds_back(double label) const {
   return decision_.empty() && (held_.size() > 0 || !std::isnan(label));
-}
-
-void StreamLearner::hold(const ExampleBlock& block, std::size_t i) {
-  const auto index = block.indices(i);
-  const auto values = block.values(i);
-  held_.index.insert(held_.index.end(), index.begin(), index.end());
-  held_.value.insert(held_.value.end(), values.begin(), values.end());
-  held_.finish(block.target[i], block.weight[i], block.line[i]);
-  survey_.note(block.target[i]);
 }
 
 void StreamLearner::finish() {
   if (!decision_.empty() || held_.size() == 0) return;
   decide();
-  const ExampleBlock held = std::exchange(held_, {});
+  const ExampleBlock held = held_.take();
   for (std::size_t i = 0; i < held.size(); ++i) learn_row(held, i);
 }
 
@@ -231,11 +216,23 @@ void StreamLearner::predict_row(const ExampleBlock& block, std::size_t i) {
   if (events_.prediction) events_.prediction(made);
 }
 
+// What the loss takes for a label. Fills a class that was still open.
+double StreamLearner::learned_number(double label, Classes& classes) const {
+  const double y = classifies_ ? classes.number_of(label, label_name_) : label;
+  if (trainer_) trainer_->options().loss->check_target(y);
+  check_size(y);
+  return y;
+}
+
+void StreamLearner::check(double label, double weight) const {
+  Classes classes = classes_;
+  learned_number(label, classes);
+  if (!(weight >= 0 && weight <= largest_weight)) refuse_weight(weight);
+}
+
 void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
   Classes classes = classes_;
-  const double y = classifies_ ? classes.number_of(block.target[i], label_name_) : block.target[i];
-  trainer_->options().loss->check_target(y);
-  check_size(y);
+  const double y = learned_number(block.target[i], classes);
   const TargetRange range = range_.with(y);
   const Input<float> x = input_of(block, i, scratch_);
   remember_weights(x);
@@ -300,14 +297,8 @@ void StreamLearner::count(double y, const StreamPrediction& made, double weight)
   const double error = made.output - y;
   const bool squared = range_.stretches;
   const double loss = squared ? error * error : trainer_->options().loss->at(y, made.output).value;
-  ++statistics_.examples;
-  if (weight == 0) return;  // it counts for nothing, however large its loss
-  statistics_.largest_error = std::max(statistics_.largest_error, std::abs(error));
-  statistics_.weight += weight;
-  statistics_.loss += weight * loss;
-  statistics_.recent_weight += weight;
-  statistics_.recent_loss += weight * loss;
-  if (classifies_ && (made.output > 0) == (y == 1)) statistics_.correct += weight;
+  const bool correct = classifies_ && (made.output > 0) == (y == 1);
+  count_example(statistics_, error, loss, weight, correct);
 }
 
 void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {
@@ -340,50 +331,18 @@ void StreamLearner::save(Checkpoint& checkpoint) const {
   checkpoint.set("learner.centre", std::uint64_t{options_.centre});
 
   checkpoint.set("learner.decision", decision_);
-  const std::array numbers{classes_.negative(), classes_.positive(),       range_.offset,
-                           range_.scale,        statistics_.weight,        statistics_.loss,
-                           statistics_.correct, statistics_.recent_weight, statistics_.recent_loss};
-  checkpoint.set("learner.numbers", std::span<const double>(numbers));
-  const std::array<std::uint64_t, 5> counts{range_.seen, std::uint64_t{range_.has_scale}, statistics_.rows,
-                                            statistics_.examples, statistics_.skipped};
-  checkpoint.set("learner.counts", std::span<const std::uint64_t>(counts));
   checkpoint.set("learner.only-label", std::span<const double>(&only_label_, 1));
-  checkpoint.set("learner.largest-error", std::span<const double>(&statistics_.largest_error, 1));
+  classes_.save(checkpoint);
+  range_.save(checkpoint);
+  save_statistics(statistics_, checkpoint);
   centring_.save(checkpoint);
-  save_held(checkpoint);
+  held_.save(checkpoint);
   if (trainer_) trainer_->save(checkpoint);
 }
 
-void StreamLearner::save_held(Checkpoint& checkpoint) const {
-  const std::vector<std::uint64_t> end(held_.end.begin(), held_.end.end());
-  checkpoint.set("held.examples", std::uint64_t{held_.size()});
-  checkpoint.set("held.features", std::uint64_t{held_.index.size()});
-  checkpoint.set("held.target", std::span<const double>(held_.target));
-  checkpoint.set("held.weight", std::span<const double>(held_.weight));
-  checkpoint.set("held.line", std::span<const std::uint64_t>(held_.line));
-  checkpoint.set("held.end", std::span<const std::uint64_t>(end));
-  checkpoint.set("held.index", std::span<const std::uint32_t>(held_.index));
-  checkpoint.set("held.value", std::span<const float>(held_.value));
-}
-
-void StreamLearner::restore_held(const Checkpoint& checkpoint) {
-  const std::size_t examples = checkpoint.number("held.examples");
-  const std::size_t features = checkpoint.number("held.features");
-  const auto& end = checkpoint.array<std::uint64_t>("held.end", examples);
-  if (!std::ranges::is_sorted(end) || (examples > 0 ? end.back() : 0) != features) {
-    throw FileError("the examples that the checkpoint holds do not fit together: it is damaged");
-  }
-  held_.target = checkpoint.array<double>("held.target", examples);
-  held_.weight = checkpoint.array<double>("held.weight", examples);
-  held_.line = checkpoint.array<std::uint64_t>("held.line", examples);
-  held_.end.assign(end.begin(), end.end());
-  held_.index = checkpoint.array<std::uint32_t>("held.index", features);
-  held_.value = checkpoint.array<float>("held.value", features);
-  for (const double label : held_.target) survey_.note(label);
-}
-
 StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad_rows) try {
-  if (!checkpoint.has("learner") || checkpoint.text("learner") != learner_kind) {
+  const std::string kind = checkpoint.has("learner") ? checkpoint.text("learner") : "";
+  if (kind != learner_kind && kind != first_kind) {
     throw FileError("the checkpoint does not hold a learner of streams");
   }
   StreamOptions options{.loss = checkpoint.text("learner.loss"),
@@ -405,34 +364,23 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
       throw FileError("its weights are not all finite");
     }
   }
-  const auto& numbers = checkpoint.array<double>("learner.numbers", 9);
-  const auto& counts = checkpoint.array<std::uint64_t>("learner.counts", 5);
-  learner.classes_ = Classes(numbers[0], numbers[1]);
-  learner.only_label_ = checkpoint.array<double>("learner.only-label", 1)[0];
-  learner.range_.offset = numbers[2];
-  learner.range_.scale = numbers[3];
-  learner.range_.seen = counts[0];
-  learner.range_.has_scale = counts[1] != 0;
-  if (!std::isfinite(learner.range_.offset) || !std::isfinite(learner.range_.scale)) {
-    throw FileError("the scale of its target is not finite");
-  }
-  learner.statistics_ = {.rows = counts[2],
-                         .examples = counts[3],
-                         .skipped = counts[4],
-                         .weight = numbers[4],
-                         .loss = numbers[5],
-                         .correct = numbers[6],
-                         .recent_weight = numbers[7],
-                         .recent_loss = numbers[8]};
-  // Files of versions before have none.
-  if (checkpoint.has("learner.largest-error")) {
-    learner.statistics_.largest_error = checkpoint.array<double>("learner.largest-error", 1)[0];
+  if (kind == first_kind) {
+    learner.restore_state(named_state(checkpoint));
+  } else {
+    learner.restore_state(checkpoint);
   }
   learner.centring_.restore(checkpoint);
-  learner.restore_held(checkpoint);
+  learner.held_.restore(checkpoint);
   return learner;
 } catch (const InvalidArgument& fault) {
   throw FileError(fmt::format("the checkpoint's options cannot be used: {}", fault.what()));
+}
+
+void StreamLearner::restore_state(const Checkpoint& checkpoint) {
+  only_label_ = checkpoint.array<double>("learner.only-label", 1)[0];
+  classes_ = Classes::load(checkpoint);
+  range_.restore(checkpoint);
+  statistics_ = load_statistics(checkpoint);
 }
 
 }  // namespace ignd

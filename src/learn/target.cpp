@@ -69,7 +69,8 @@ class DistinctValues {
 
 void set_classes(Target& target, const Column& about, const DistinctValues& values, const std::string& chosen) {
   const std::string names[] = {value_name(about, values[0]), value_name(about, values[1])};
-  const bool in_order = target.text ? names[0] < names[1] : values[0] < values[1];
+  const auto name = [&](double value) { return value_name(about, value); };
+  const bool in_order = is_negative_of(values[0], values[1], target.text ? LabelName(name) : LabelName());
   const std::size_t positive = !chosen.empty() ? find_positive(names, chosen, target.text) : in_order ? 1 : 0;
   target.classes = {names[1 - positive], names[positive]};
   target.positive = values[positive];
@@ -188,6 +189,10 @@ void fit_scale(Target& target, const Table& table, std::size_t column, std::span
 }
 
 }  // namespace
+
+bool is_negative_of(double label, double other, const LabelName& name) {
+  return name ? name(label) < name(other) : label < other;
+}
 
 double Target::learned(double value) const {
   if (is_multiclass()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +14,13 @@
 namespace ignd {
 
 class Checkpoint;
+
+// The text that a label stands for. Empty: labels are numbers.
+using LabelName = std::function<std::string(double)>;
+
+// Which one of two classes is the negative one unless the user chooses: the smaller number, or the text that comes
+// first in the order of bytes.
+bool is_negative_of(double label, double other, const LabelName& name);
 
 // What is to be predicted: a number, or which of two or more classes.
 struct Target {

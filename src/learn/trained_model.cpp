@@ -7,6 +7,7 @@
 #include "learn/file_dataset.hpp"
 #include "learn/file_models.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/stream_model.hpp"
 #include "learn/table_model.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ std::unique_ptr<TrainedModel> TrainedModel::load(const Checkpoint& checkpoint) {
   if (kind == table_model_kind) return std::make_unique<TableModel>(TableModel::load(checkpoint));
   if (kind == image_model_kind) return load_image_model(checkpoint);
   if (kind == text_model_kind) return load_text_model(checkpoint);
-  if (kind == "stream model") throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
+  if (kind == stream_model_kind) throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
   throw FileError("it holds no model of a table, of images or of texts");
 }
 
@@ -90,7 +91,7 @@ void interpret(const Target& target, std::span<const double> outputs, Prediction
     softmax_probabilities(outputs, prediction.probabilities);
     best = most_probable(outputs);
   } else {
-    const double probability = 1 / (1 + std::exp(-outputs[0]));
+    const double probability = sigmoid(outputs[0]);
     prediction.probabilities[0] = 1 - probability;
     prediction.probabilities[1] = probability;
     best = outputs[0] >= 0 ? 1 : 0;
