@@ -3,8 +3,7 @@
 #include "base/text.hpp"
 #include "bench/peaks.hpp"
 #include "bench/rows.hpp"
-#include "cli/json_line.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "ignd/ignd.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-#include "cli/class_columns.hpp"
-#include "cli/confusion_table.hpp"
+#include "cli/result_tables.hpp"
+#include "cli/use_model.hpp"
 #include "ignd/random.hpp"
+#include "learn/trained_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -102,39 +103,59 @@ TEST(ConfusionTable, IsAnArrayOfRowsInJson) {
 
 Target target_of(const Words& classes) { return {.name = "y", .classes = classes, .text = true}; }
 
-TEST(ClassColumns, OfTwoClassesAreThePredictionAndAProbability) {
-  ClassColumns columns(target_of({"no, never", "yes"}));
-  EXPECT_EQ(columns.header(), ",prediction,probability");
-  std::string line = "1";
-  for (const double output : {0.0, -2.0}) columns.append(line, {&output, 1});
-  EXPECT_EQ(line, "1,yes,0.5,\"no, never\",0.11920292202211755");
-}
-
-TEST(ClassColumns, OfMoreClassesHaveOneForEach) {
-  ClassColumns columns(target_of({"a", "b, \"c\"", "d"}));
-  EXPECT_EQ(columns.header(), ",prediction,probability_a,\"probability_b, \"\"c\"\"\",probability_d");
+// The fields for a model's outputs.
+std::string fields_of(const Target& target, const std::vector<double>& outputs) {
+  Prediction prediction;
+  interpret(target, outputs, prediction);
   std::string line;
-  columns.append(line, std::vector<double>{0, 0, 0});
-  EXPECT_EQ(line, ",a,0.3333333333333333,0.3333333333333333,0.3333333333333333");
-  line.clear();
-  columns.append(line, std::vector<double>{-1000, 1000, 999});
-  EXPECT_EQ(line, ",\"b, \"\"c\"\"\",0,0.7310585786300049,0.2689414213699951");
+  PredictionColumns(target).append(line, prediction);
+  return line;
 }
 
-TEST(ClassColumns, PredictTheMostProbableClass) {
+TEST(PredictionColumns, OfNumbersAreTheNumber) {
+  Target target{.name = "y", .classes = {}};
+  target.mean = 5;
+  target.deviation = 2;
+  EXPECT_EQ(PredictionColumns(target).header(), ",prediction");
+  EXPECT_EQ(fields_of(target, {0.1}), ",5.2");
+}
+
+TEST(PredictionColumns, OfTwoClassesAreThePredictionAndAProbability) {
+  const Target target = target_of({"no, never", "yes"});
+  EXPECT_EQ(PredictionColumns(target).header(), ",prediction,probability");
+  EXPECT_EQ(fields_of(target, {0.0}), ",yes,0.5");
+  EXPECT_EQ(fields_of(target, {-2.0}), ",\"no, never\",0.11920292202211755");
+}
+
+TEST(PredictionColumns, AreEmptyForABadRow) {
+  for (const Words& classes : {Words{}, Words{"a", "b"}, Words{"a", "b", "c"}}) {
+    const PredictionColumns columns(target_of(classes));
+    std::string line;
+    columns.append_nothing(line);
+    EXPECT_EQ(line, std::string(static_cast<std::size_t>(std::ranges::count(columns.header(), ',')), ','));
+  }
+}
+
+TEST(PredictionColumns, OfMoreClassesHaveOneForEach) {
+  const Target target = target_of({"a", "b, \"c\"", "d"});
+  EXPECT_EQ(PredictionColumns(target).header(), ",prediction,probability_a,\"probability_b, \"\"c\"\"\",probability_d");
+  EXPECT_EQ(fields_of(target, {0, 0, 0}), ",a,0.3333333333333333,0.3333333333333333,0.3333333333333333");
+  EXPECT_EQ(fields_of(target, {-1000, 1000, 999}), ",\"b, \"\"c\"\"\",0,0.7310585786300049,0.2689414213699951");
+}
+
+TEST(PredictionColumns, PredictTheMostProbableClass) {
   RandomStream stream(1, "class columns");
   for (int trial = 0; trial < 100; ++trial) {
     const std::size_t classes = 3 + stream.below(30);
-    ClassColumns columns(target_of(numbered(classes, "c")));
+    const Target target = target_of(numbered(classes, "c"));
     std::vector<double> logits(classes);
     for (double& logit : logits) logit = 5 * stream.normal();
-    std::string line;
-    columns.append(line, logits);
+    const std::string line = fields_of(target, logits);
     Words fields;
     std::istringstream parts(line.substr(1));
     for (std::string field; std::getline(parts, field, ',');) fields.push_back(field);
     ASSERT_EQ(fields.size(), classes + 1);
-    EXPECT_EQ(std::ranges::count(columns.header(), ','), static_cast<std::ptrdiff_t>(classes) + 1);
+    EXPECT_EQ(std::ranges::count(PredictionColumns(target).header(), ','), static_cast<std::ptrdiff_t>(classes) + 1);
     const auto best = std::ranges::max_element(logits) - logits.begin();
     EXPECT_EQ(fields[0], fmt::format("c{:02}", best));
     double sum = 0;

@@ -173,7 +173,7 @@ TEST_F(CompareTool, NothingIsMadeTwice) {
   ASSERT_EQ(run_tool(command("r")).exit_code, 0);
   const Outcome again = run_tool(changed(command("r"), {"--jobs", "1"}));
   EXPECT_EQ(again.exit_code, 0);
-  EXPECT_TRUE(contains(again.err, "42 of them there already")) << again.err;
+  EXPECT_TRUE(contains(again.err, "42 of them done already")) << again.err;
   const Outcome more = run_tool(command("r") + Words{"--optimizers", "sgd,sps"});
   EXPECT_EQ(more.exit_code, 0) << more.err;
   EXPECT_TRUE(contains(more.err, "takes its place in the report")) << more.err;
@@ -293,7 +293,7 @@ TEST_F(CompareTool, RefusesBadInput) {
       {{"--save", "x"}, 2, "--save"},
       {{"--stream"}, 2, "--stream"},
       {{"--out", path("file")}, 1, "cannot make the folder"},
-      {{"--target", "caf\xe9"}, 2, "no readable UTF-8"},
+      {{"--target", "caf\xe9"}, 2, "not readable UTF-8"},
   };
   for (const auto& [more, code, part] : cases) {
     expect_refusal(changed(command("r"), more), code, part);

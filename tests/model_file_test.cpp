@@ -1,20 +1,27 @@
 #include "ignd/model_file.hpp"
 
+#include "environment.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "ignd/train.hpp"
+#include "make_archive.hpp"
+#include "make_image.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-// Tables through the public headers, beside the tool on the same files.
+// Models through the public headers, beside the tool on the same files.
 namespace ignd {
 namespace {
 
@@ -94,11 +101,13 @@ TEST_F(TablesFromCode, PredictWhatTheToolPredicts) {
               0);
     const auto printed = lines_of(run_tool({"predict", path("m.ignd"), path("t.csv")}).out);
     const ModelFile model = ModelFile::load(path("m.ignd"));
+    EXPECT_EQ(model.kind(), ModelKind::table);
     EXPECT_EQ(model.target(), target);
     const auto made = model.predict_file(path("t.csv"));
     ASSERT_EQ(made.size() + 1, printed.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       const auto& fields = printed[i + 1];
+      EXPECT_EQ(made[i].name, fields[0]);
       if (target == "y") {
         EXPECT_EQ(made[i].value, std::stod(fields[1]));
         continue;
@@ -176,6 +185,180 @@ TEST_F(TablesFromCode, CanBeEnded) {
   EXPECT_LT(some.report.epochs, 100U);
   EXPECT_GT(calls, 1);
   EXPECT_THROW(ignd::train(path("t.csv"), {{"target", "y"}}, [](double) { return false; }), Error);
+}
+
+TEST_F(TablesFromCode, AreInspectedWithoutTheirTrainingRun) {
+  train("y", {{"lr", "0.01"}}).model.save(path("m.ignd"));
+  const auto text = run_tool({"inspect", path("m.ignd")});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(testing::contains(text.out, "target y: number")) << text.out;
+  const auto line = run_tool({"inspect", path("m.ignd"), "--json"});
+  EXPECT_EQ(line.exit_code, 0) << line.err;
+  EXPECT_TRUE(testing::contains(line.out, "\"features\":")) << line.out;
+}
+
+std::string message_of(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+TEST_F(TablesFromCode, ModelsOfStreamsHaveAnotherHeader) {
+  ASSERT_EQ(
+      run_tool({"train", "--stream", path("t.csv"), "--target", "y", "--save", path("s.ignd"), "--quiet"}).exit_code,
+      0);
+  const std::string fault = message_of([&] { ModelFile::load(path("s.ignd")); });
+  EXPECT_TRUE(testing::contains(fault, "s.ignd' cannot be used: it learned from a stream")) << fault;
+  EXPECT_TRUE(testing::contains(fault, "ignd/stream.hpp")) << fault;
+}
+
+using testing::Members;
+
+// Models of files of two classes, trained by the tool.
+class FilesFromCode : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (scratch_ / name.c_str()).string(); }
+
+  std::string fill(const std::string& name, const Members& members) const {
+    for (const auto& [member, content] : members) {
+      const auto file = std::filesystem::path(path(name)) / member;
+      std::filesystem::create_directories(file.parent_path());
+      std::ofstream(file, std::ios::binary) << content;
+    }
+    return path(name);
+  }
+
+  // Of a source, what ModelFile predicts is what the tool prints, bit by bit. Returns it.
+  std::vector<Prediction> expect_same(const std::string& source) const {
+    const ModelFile model = ModelFile::load(path("m.ignd"));
+    const auto printed = lines_of(run_tool({"predict", path("m.ignd"), source}).out);
+    std::vector<Prediction> made = model.predict_file(source);
+    EXPECT_EQ(made.size() + 1, printed.size()) << source;
+    for (std::size_t i = 0; i < made.size() && i + 1 < printed.size(); ++i) {
+      const auto& fields = printed[i + 1];
+      EXPECT_EQ(made[i].name, fields[0]);
+      EXPECT_EQ(made[i].label, fields[1]);
+      EXPECT_EQ(made[i].probabilities.at(1), std::stod(fields[2]));
+      EXPECT_EQ(model.classes()[static_cast<std::size_t>(made[i].value)], made[i].label);
+    }
+    return made;
+  }
+
+  // A copy saved without the training run predicts the same.
+  void expect_to_be_saved(const std::string& source) const {
+    const ModelFile model = ModelFile::load(path("m.ignd"));
+    const auto before = model.predict_file(source);
+    model.save(path("copy.ignd"));
+    const ModelFile copy = ModelFile::load(path("copy.ignd"));
+    EXPECT_EQ(copy.kind(), model.kind());
+    EXPECT_EQ(copy.spec(), model.spec());
+    const auto after = copy.predict_file(source);
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].probabilities, before[i].probabilities);
+    EXPECT_EQ(run_tool({"predict", path("copy.ignd"), source}).out, run_tool({"predict", path("m.ignd"), source}).out);
+    EXPECT_EQ(run_tool({"inspect", path("copy.ignd")}).exit_code, 0);
+  }
+
+  testing::ScratchFolder scratch_;
+  testing::Variable cache_{"XDG_CACHE_HOME", path("cache")};
+};
+
+Members pictures() {
+  Members members;
+  for (unsigned i = 0; i < 24; ++i) {
+    const bool bright = i % 2 == 0;
+    Image image = testing::noise_image({8, 8}, i);
+    for (std::uint8_t& value : image.pixels) value = static_cast<std::uint8_t>(value / 2 + (bright ? 128 : 0));
+    members.emplace_back(fmt::format("{}/{:02}.{}", bright ? "bright" : "dark", i, i % 3 == 0 ? "png" : "jpg"),
+                         i % 3 == 0 ? testing::encode_png(image) : testing::encode_jpeg(image));
+  }
+  return members;
+}
+
+TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
+  const std::string photos = fill("photos", pictures());
+  ASSERT_EQ(run_tool({"train", photos, "--size", "8", "--model", "cnn:2/4", "--epochs", "2", "--lr", "0.01", "--save",
+                      path("m.ignd"), "--quiet"})
+                .exit_code,
+            0);
+  const ModelFile model = ModelFile::load(path("m.ignd"));
+  EXPECT_EQ(model.kind(), ModelKind::images);
+  EXPECT_EQ(model.classes(), (std::vector<std::string>{"bright", "dark"}));
+  EXPECT_TRUE(model.columns().empty());
+
+  const auto from_folder = expect_same(photos);
+  ASSERT_EQ(from_folder.size(), 24U);
+  Members backwards = pictures();
+  std::ranges::reverse(backwards);
+  testing::make_archive(path("photos.zip"), backwards);
+  const auto from_archive = expect_same(path("photos.zip"));
+  ASSERT_EQ(from_archive.size(), 24U);
+  for (std::size_t i = 0; i < 24; ++i) {
+    EXPECT_EQ(from_archive[i].name, from_folder[i].name);
+    EXPECT_EQ(from_archive[i].probabilities, from_folder[i].probabilities);
+  }
+  EXPECT_EQ(expect_same(photos + "/bright/00.png").at(0).probabilities, from_folder[0].probabilities);
+  fill("photos", {{"bright/99.png", "not an image"}});
+  EXPECT_EQ(expect_same(photos).size(), 24U) << "what cannot be read is left out";
+  expect_to_be_saved(photos);
+
+  EXPECT_TRUE(testing::contains(message_of([&] { model.predict({{"a", "1"}}); }), "of images"));
+  EXPECT_THROW(model.predict({}), InvalidArgument);
+  EXPECT_THROW(model.predict_file(path("none")), FileError);
+  EXPECT_THROW(model.predict_file(path("m.ignd")), FileError);
+}
+
+TEST_F(FilesFromCode, TextsArePredictedAsByTheTool) {
+  const char* folder = std::getenv("IGND_DATA");
+  if (folder == nullptr || *folder == '\0') {
+    GTEST_SKIP() << "IGND_DATA does not say where cl100k_base.tiktoken is, and no made-up one has its checksum";
+  }
+  Members reviews;
+  std::string table = "id,review,mood\n", bare = "review\n";
+  RandomStream stream(3, "reviews");
+  for (unsigned i = 0; i < 40; ++i) {
+    const bool good = i % 2 == 0;
+    const std::string text = fmt::format("{} film number {}, seen in a small and rather cold cinema far from here",
+                                         good ? "a great" : "a dull", stream.below(1000));
+    reviews.emplace_back(fmt::format("{}/{:02}.txt", good ? "good" : "bad", i), text);
+    table += fmt::format("{},\"{}\",{}\n", i, text, good ? "good" : "bad");
+  }
+  const std::string files = fill("reviews", reviews);
+  std::ofstream(path("reviews.csv")) << table;
+  const std::vector<std::string> options{"--model", "lstm:4x4", "--length",     "8",      "--epochs", "2", "--lr",
+                                         "0.03",    "--save",   path("m.ignd"), "--quiet"};
+
+  std::vector<std::string> on_files{"train", files};
+  on_files.insert(on_files.end(), options.begin(), options.end());
+  ASSERT_EQ(run_tool(on_files).exit_code, 0);
+  const ModelFile of_files = ModelFile::load(path("m.ignd"));
+  EXPECT_EQ(of_files.kind(), ModelKind::texts);
+  EXPECT_TRUE(of_files.columns().empty());
+  EXPECT_EQ(expect_same(files).size(), 40U);
+  EXPECT_EQ(expect_same(files + "/good/00.txt").size(), 1U);
+  expect_to_be_saved(files);
+  EXPECT_TRUE(testing::contains(message_of([&] { of_files.predict({{"review", "great"}}); }), "of texts in files"));
+  EXPECT_THROW(of_files.predict_file(path("reviews.csv")), FileError);
+
+  std::vector<std::string> on_column{"train", path("reviews.csv"), "--text", "review", "--target", "mood"};
+  on_column.insert(on_column.end(), options.begin(), options.end());
+  ASSERT_EQ(run_tool(on_column).exit_code, 0);
+  const ModelFile of_column = ModelFile::load(path("m.ignd"));
+  EXPECT_EQ(of_column.target(), "mood");
+  EXPECT_EQ(of_column.columns(), std::vector<std::string>{"review"});
+  const auto rows = expect_same(path("reviews.csv"));
+  ASSERT_EQ(rows.size(), 40U);
+  for (std::size_t i = 0; i < 40; ++i) {
+    const Prediction alone = of_column.predict({{"review", reviews[i].second}, {"id", "x"}});
+    EXPECT_EQ(alone.probabilities, rows[i].probabilities) << i;
+    EXPECT_EQ(alone.label, rows[i].label);
+  }
+  expect_same(files);
+  expect_to_be_saved(path("reviews.csv"));
+  EXPECT_TRUE(testing::contains(message_of([&] { of_column.predict({{"id", "1"}}); }), "'review' is missing"));
 }
 
 }  // namespace

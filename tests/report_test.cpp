@@ -1,5 +1,6 @@
 #include "report/report.hpp"
 
+#include "base/text.hpp"
 #include "ignd/error.hpp"
 #include "made_up_results.hpp"
 #include "markup.hpp"

@@ -96,7 +96,7 @@ TEST_F(ReproduceTool, MakesAllRunsAndTheReport) {
   const Outcome outcome = run_tool(command("r"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, path("r") + "/report.html\n");
-  EXPECT_TRUE(contains(outcome.err, "scales: 640 runs, 0 of them there already")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "scales: 640 runs, 0 of them done already")) << outcome.err;
   EXPECT_FALSE(contains(outcome.err, "runs to make")) << "it takes a moment only";
   EXPECT_EQ(count_runs("r"), all_runs);
   for (const auto* file : {"r/report.html", "r/summary.json"}) EXPECT_TRUE(fs::exists(path(file))) << file;
@@ -108,7 +108,7 @@ TEST_F(ReproduceTool, NothingIsMadeTwice) {
   const auto before = Database(store_path(path("r"))).ask("SELECT * FROM run ORDER BY config");
   const Outcome outcome = run_tool(command("r"));
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_TRUE(contains(outcome.err, "640 of them there already")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "640 of them done already")) << outcome.err;
   EXPECT_EQ(Database(store_path(path("r"))).ask("SELECT * FROM run ORDER BY config"), before);
 }
 
@@ -141,7 +141,7 @@ TEST_F(ReproduceTool, GoesFromRungToRungKilledOrNot) {
   std::ofstream(path("scales.toml")) << text;
   const Outcome whole = run_tool(command("whole"));
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
-  EXPECT_TRUE(contains(whole.err, "scales: 540 runs, 0 of them there already")) << whole.err;
+  EXPECT_TRUE(contains(whole.err, "scales: 540 runs, 0 of them done already")) << whole.err;
   EXPECT_EQ(count_runs("whole"), 300U + 200U + 20U + 20U);
   EXPECT_TRUE(contains(testing::content_of(path("whole/report.html")), "last rung"));
   for (const std::size_t enough : {10U, 310U, 510U}) {  // in the first rung, in the second, and after it
@@ -191,7 +191,7 @@ optimizer = "ignd"
                        "known\n"))
       << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "stopped: 0 of 10 runs of scales are in ")) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, "; the same command goes on from there\n")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "; the same command resumes them\n")) << outcome.err;
 }
 
 // From the first moment at which there is anything in the folder: what is there is a store, or no store yet.
@@ -221,7 +221,7 @@ TEST_F(ReproduceTool, StopsInGoodOrderAndSaysHowToGoOn) {
     process->signal(signal);
     const Outcome outcome = process->finish();
     EXPECT_EQ(outcome.exit_code, 130);
-    EXPECT_TRUE(contains(outcome.err, "the same command goes on from there")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "the same command resumes them")) << outcome.err;
     EXPECT_FALSE(fs::exists(path("r/results.sqlite-wal")));
   }
   ASSERT_EQ(run_tool(command("r")).exit_code, 0);

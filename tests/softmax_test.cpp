@@ -1,4 +1,4 @@
-#include "learn/softmax.hpp"
+#include "learn/model_outputs.hpp"
 
 #include "support.hpp"
 

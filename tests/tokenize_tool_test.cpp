@@ -99,7 +99,7 @@ TEST_F(TokenizeToolWithRanks, WhatCannotBeReadIsNamed) {
   expect_one_line(outcome, 1, "cannot open '" + path("none") + "'");
   EXPECT_EQ(outcome.out, "64\n");
   fs::create_directory(folder_ / "hollow");
-  expect_one_line(run_tool({"tokenize", path("hollow")}), 1, "there is no file in the folder");
+  expect_one_line(run_tool({"tokenize", path("hollow")}), 1, "there are no files in the folder");
   std::ofstream(path("x.gz")) << "\x1f\x8b\x08 and no more";
   expect_one_line(run_tool({"tokenize", path("x.gz")}), 1, "x.gz");
 }

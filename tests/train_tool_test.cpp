@@ -968,8 +968,8 @@ TEST_F(TrainTool, ReplacesAnOlderModelOfTheSameData) {
   refuse("--target y --weight w", "it is a model of other data (its columns are others)");
   EXPECT_TRUE(contains(run_shell(command + "--target label --save data.ignd").out, "\nreplaced data.ignd\n"));
   write("data.ignd", "a letter");
-  refuse("--target y", "there is a file that is no ignd model");
-  refuse("--target y --save data.ignd", "there is a file that is no ignd model");
+  refuse("--target y", "a file is there that is not an ignd model");
+  refuse("--target y --save data.ignd", "a file is there that is not an ignd model");
   write("data.ignd", first.substr(0, first.size() - 1));
   refuse("--target y", "is truncated");
   write("data.ignd", "");
@@ -1036,7 +1036,8 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
 
 TEST_F(TrainTool, PeriodicSavesHaveANameOfTheirOwn) {
   write("model.partial.ignd", "a letter");
-  expect_refusal(train("y", {"--save-every", "1"}), 1, "model.partial.ignd': there is a file that is no ignd model");
+  expect_refusal(train("y", {"--save-every", "1"}), 1,
+                 "model.partial.ignd': a file is there that is not an ignd model");
   std::filesystem::remove(partial_);
   EXPECT_EQ(run_tool(train("y", {"--save-every", "1"})).exit_code, 0);
   EXPECT_EQ(folder_.files(), (Words{"data.csv", "model.ignd"}));

@@ -9,41 +9,49 @@
 
 namespace ignd {
 
-// What a model says of a row.
+class TrainedModel;
+
+// What a model says of a sample.
 struct Prediction {
   double value = 0;                        // in the target's units; for classes the number of the most probable one
-  std::string label = {};                  // of classes: its name
-  std::vector<double> probabilities = {};  // of classes, in the order of ModelFile::classes()
+  std::string label = {};                  // for classes: its name
+  std::vector<double> probabilities = {};  // for classes, in the order of ModelFile::classes()
+  std::string name = {};                   // in a file: the number of the row, counted from 1, or the name of the file
 };
 
-// A model of a table with all it needs to predict from new rows: what `ignd train` saves, and train() makes.
-// Copies share the model.
+// What a model's samples are: rows of a table, image files, or texts in files or in a column of a table.
+enum class ModelKind { table, images, texts };
+
+// A model with all it needs to predict from new data: what `ignd train` saves and train() makes. Copies share the
+// model. Models of streams have a header of their own, ignd/stream.hpp.
 class IGND_API ModelFile {
  public:
-  // Throws FileError where the file is damaged, or holds a model of something else.
+  // Throws FileError if the file is damaged or holds no such model.
   static ModelFile load(const std::string& path);
 
-  // The model alone, without the state of its training run, whole or not at all. Throws FileError.
+  // Writes the model alone, without the state of its training run. Throws FileError; then the file is as it was.
   void save(const std::string& path) const;
 
+  ModelKind kind() const;
   const std::string& target() const;
-  const std::vector<std::string>& classes() const;  // none for numbers
-  std::vector<std::string> columns() const;         // that a row must have
+  const std::vector<std::string>& classes() const;  // empty for numbers
+  std::vector<std::string> columns() const;         // that a row must have; empty if the samples are files
   std::string spec() const;                         // of the model: "mlp:widths=8x32x64x32,..."
 
-  // A row as cells by column, each as it stands in a file; "" is a missing value. Other columns are left alone. Throws
-  // InvalidArgument where a column is missing, and BadSample where a cell is not what it was in training.
+  // Predicts one row of a table, given as cells by column, each as it stands in a file; "" is a missing value. Other
+  // columns are ignored. Throws InvalidArgument if a column is missing or the model's samples are files, and BadSample
+  // if a cell is not what it was in training.
   Prediction predict(const std::map<std::string, std::string>& row) const;
 
-  // All rows of a file, in order. Throws FileError.
+  // Predicts all samples of a source, as `ignd predict` does: the rows of a table in their order, or the files of a
+  // folder, of an archive, or a single one, by name. Files that cannot be read are left out. Throws FileError.
   std::vector<Prediction> predict_file(const std::string& path) const;
 
  private:
   friend class LibraryTraining;
-  struct Content;
-  explicit ModelFile(std::shared_ptr<const Content> content);
+  explicit ModelFile(std::shared_ptr<const TrainedModel> model);
 
-  std::shared_ptr<const Content> content_;
+  std::shared_ptr<const TrainedModel> model_;
 };
 
 }  // namespace ignd

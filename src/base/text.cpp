@@ -40,6 +40,14 @@ bool prints(std::string_view character) {
   return !turns;
 }
 
+// With or without a sign.
+bool reads_as_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc{} && end == text.data() + text.size();
+}
+
 template <class Number>
 Number parse_whole(std::string_view text, std::string_view what, std::string_view kind) {
   Number value{};
@@ -102,6 +110,19 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::string join(std::span<const std::string> words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
+}
+
+std::string csv_quoted(std::string_view text) {
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
+}
+
+std::string csv_bytes(std::string_view text) {
+  const bool is_formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos && !reads_as_number(text);
+  const std::string field = (is_formula ? "'" : "") + std::string(text);
+  return text.find_first_of("\",\r\n") == std::string_view::npos ? field : csv_quoted(field);
 }
 
 std::string list_faults(std::span<const std::string> faults) {

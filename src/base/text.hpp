@@ -41,6 +41,12 @@ inline std::string_view trim(std::string_view text, std::string_view blanks = " 
 
 std::string join(std::span<const std::string> words, std::string_view separator);
 
+// A field of comma-separated values: always in quotes, or where it needs them. Spreadsheets take a text that begins
+// with
+// =, +, -, @ or a tab for a formula, unless it is a number: csv_bytes puts an apostrophe in front of it.
+std::string csv_quoted(std::string_view text);
+std::string csv_bytes(std::string_view text);
+
 // Joins faults into one line: the first few, and how many more there are.
 std::string list_faults(std::span<const std::string> faults);
 

@@ -27,7 +27,7 @@ std::string count_fault(const std::string& text, std::uint64_t least, std::uint6
   return value < least ? fmt::format("{} is not {}", value, range) : "";
 }
 
-// The words of a command line that no option or positional argument took.
+// The words of a command line that are neither options nor their values nor positional arguments.
 std::vector<std::string> unused_words(const CLI::App& command) {
   std::vector<std::string> words = command.remaining();
   std::erase(words, "--");
@@ -57,7 +57,7 @@ std::string unknown_option(const CLI::App& app, const CLI::App& command, const s
     if (other == &command || std::ranges::count(option_names(*other), name) == 0) continue;
     return fmt::format("{} is an option of {} only", in_quotes(name), other->get_name());
   }
-  // One letter is near to every other.
+  // Any letter is near to any other.
   const std::string near = name.starts_with("--") ? suggestion(name, option_names(command)) : "";
   return fmt::format("there is no option {}{}{}", in_quotes(name), called.empty() ? "" : " of" + called, near);
 }
@@ -74,7 +74,7 @@ std::string unknown_command(const CLI::App& command, const std::string& called, 
 CLI::Validator is_count(std::uint64_t least, std::uint64_t most) {
   const auto check = [least, most](std::string& text) {
     std::string fault = count_fault(text, least, most);
-    // What is left is decimal for CLI11, too.
+    // CLI11 would read leading zeros as octal.
     if (fault.empty()) text.erase(0, std::min(text.find_first_not_of('0'), text.size() - 1));
     return fault;
   };
@@ -112,7 +112,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& fault) {
   const CLI::App* command = &app;
   std::string called;
   std::string found;
-  // A word that nothing took is the reason if something else is missing, too.
+  // An unused word is the more likely reason if something else is missing, too.
   const bool may_be_unused = dynamic_cast<const CLI::ExtrasError*>(&fault) != nullptr ||
                              dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr;
   while (true) {

@@ -12,8 +12,8 @@ class Validator;
 
 namespace ignd::cli {
 
-// Checks for values of the command line, to be given to Option::transform(). CLI11's own conversions take -1 for a very
-// large count, 010 for eight and 2^64 for 2^64 - 1, and compare nothing with nan.
+// Checks of option values, for Option::transform(). CLI11's own conversions read -1 as a very large count, 010 as eight
+// and 2^64 as 2^64 - 1, and accept nan for any range.
 
 // A whole number in decimal digits, from `least` to `most`.
 CLI::Validator is_count(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
@@ -27,7 +27,7 @@ CLI::Validator is_number(double low, double high);
 // One of a few words; the message offers the nearest one.
 CLI::Validator is_one_of(std::vector<std::string> words);
 
-// What is wrong with a command line, with the command or option that was probably meant and the help to look at.
+// Explains what is wrong with a command line: names the command or option that was probably meant, and the help.
 std::string explain(const CLI::App& app, const CLI::ParseError& fault);
 
 }  // namespace ignd::cli

@@ -1,12 +1,9 @@
-#include "cli/compare.hpp"
-
 #include "base/text.hpp"
-#include "cli/comparison_table.hpp"
-#include "cli/output.hpp"
-#include "cli/quality_table.hpp"
-#include "cli/report_folder.hpp"
-#include "cli/shell_word.hpp"
-#include "cli/sweep_experiments.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/describe.hpp"
+#include "cli/experiments.hpp"
+#include "cli/result_tables.hpp"
 #include "data/archive.hpp"
 #include "data/class_files.hpp"
 #include "data/network_file.hpp"
@@ -38,13 +35,13 @@ std::string command_text(const char* command, const CompareOptions& options, con
   for (const auto& [name, value, is_flag] : options.given) {
     if (std::ranges::find(without, name) != without.end()) continue;
     text += " " + name;
-    // Behind a space, a value that looks like an option would be taken for one.
+    // After a space, a value that begins with a hyphen would be read as an option.
     if (!is_flag) text += (value.starts_with('-') ? "=" : " ") + shell_word(value);
   }
   return text;
 }
 
-// The best iterate of seed 1 is one of the runs compared, to the last bit.
+// Trains the run of seed 1 again, bit by bit.
 std::string train_command(const CompareOptions& options, const MethodResults& best) {
   const auto names = optimizer_names();
   const bool named = std::ranges::find(names, best.name) != names.end();
@@ -66,7 +63,7 @@ void check_file(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw FileError(fmt::format("there is no file {}", quoted_path(path)));
   if (!fs::is_regular_file(path, ignored)) {
-    throw FileError(fmt::format("{} is no plain file, which can be read again", quoted_path(path)));
+    throw FileError(fmt::format("{} is not a regular file, but compare reads it more than once", quoted_path(path)));
   }
 }
 
@@ -75,12 +72,11 @@ void check_texts(const CompareOptions& options) {
   const Settings settings = settings_of(options.spec);
   for (const auto& [name, text] : settings.values()) {
     if (clean_text(text) == text || text == "\t") continue;
-    throw InvalidArgument(
-        fmt::format("{} has bytes that are no readable UTF-8 text; give it another name", in_quotes(text)));
+    throw InvalidArgument(fmt::format("{} is not readable UTF-8 text; give it another name", in_quotes(text)));
   }
 }
 
-// The file may be another one by the next time: the network itself is what the comparison is known by.
+// Replaces the name of a network file by the network itself: the file may have changed by the next time.
 void take_network_file(CompareOptions& options) {
   std::string& model = options.spec.model;
   if (!model.ends_with(".toml")) return;
@@ -90,7 +86,7 @@ void take_network_file(CompareOptions& options) {
   }
 }
 
-// Everything that can be known to be wrong before the data are read, which may take long.
+// Checks everything that can be checked before the data are read, which may take long.
 OptimizerStudy checked_study(const CompareOptions& options) {
   refuse_tables_in(options.spec.data.path);
   check_file(options.spec.data.path);
@@ -133,20 +129,20 @@ std::shared_ptr<const TableDataset> table_of(const OptimizerStudy& study, std::u
   return open_table(spec);
 }
 
-// A seed draws a split, and one of them may leave nothing to learn. Where that is quickly found out, it is said before
-// time is spent; otherwise by the run that meets it.
+// A seed draws a split, and some splits leave nothing to learn. Finds those before the first run if that is quick;
+// otherwise the run fails.
 void check_splits(const OptimizerStudy& study, std::size_t rows) {
   constexpr std::size_t quickly_prepared = 1'000'000;
   if (study.seeds > quickly_prepared / rows) return;
   for (std::uint64_t seed = 1; seed <= study.seeds; ++seed) table_of(study, seed);
 }
 
-// What there is to be run, decided once: a later command that asks for the same finds it in the store.
+// Decides what to run, once: the same command finds it in the store later.
 Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::string& folder,
                 const std::string& name) {
   const auto table = table_of(study, 1);
   check_splits(study, table->table().size());
-  { const Store usable(folder, Store::Access::write); }  // or it is said before time is spent
+  { const Store usable(folder, Store::Access::write); }  // throws before time is spent
   const unsigned jobs = jobs_or_cores(options.jobs);
   const StudyCosts costs = measure_costs(study, *table, jobs);
   if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
@@ -200,7 +196,7 @@ int compare(CompareOptions options) {
   } else {
     wanted.experiment = plan(options, study, folder, name);
     wanted.stored.file = print_experiment(wanted.experiment);
-    estimate = Estimate::said_already;
+    estimate = Estimate::printed_already;
   }
   const std::string& note = wanted.experiment.panels.at(0).note;
   if (!note.empty()) print_error("{}: {}\n", name, note);

@@ -1,7 +1,5 @@
-#include "cli/data.hpp"
-
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "data/catalogue.hpp"
 #include "lab/download.hpp"
 

@@ -1,11 +1,7 @@
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
-#include "cli/compare.hpp"
-#include "cli/data.hpp"
-#include "cli/output.hpp"
-#include "cli/report_folder.hpp"
-#include "cli/reproduce.hpp"
-#include "cli/tokenize.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
 #include "ignd/error.hpp"
@@ -33,14 +29,14 @@ using namespace ignd::cli;
 void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {
   CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
   command->add_option("names", options.names,
-                      "Experiments, or paths of experiment files; all that come with ignd if none");
+                      "Experiments, or paths of experiment files (default: all that come with ignd)");
   command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
-  command->add_option("--seeds", options.seeds, "Runs per line, instead of the file's")
+  command->add_option("--seeds", options.seeds, "Number of seeds, instead of the file's")
       ->transform(is_count(1, 1000000));
-  command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
+  command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)")
       ->transform(is_count(1, 1024));
   command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
-  command->add_flag("--list", options.list, "Only say what there is");
+  command->add_flag("--list", options.list, "List the experiments, and run nothing");
   command->final_callback([&] { code = reproduce(options); });
 
   CLI::App* reporting = app.add_subcommand("report", "Write the report of a folder of results, finished or not");
@@ -53,15 +49,15 @@ constexpr const char* any_data =
 
 CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group,
                               const char* meaning = any_data) {
-  command->add_option("--format", data.format, "csv, tsv, svmlight or (for --stream) vw, where it cannot tell")
+  command->add_option("--format", data.format, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised")
       ->check(is_one_of({"csv", "tsv", "svmlight", "vw"}))
       ->group(group);
-  command->add_option("--delimiter", data.delimiter, "Between fields, where it cannot tell: one character, or tab")
+  command->add_option("--delimiter", data.delimiter, "Between fields, if it is not recognised: one character, or tab")
       ->group(group);
-  command->add_option("--header", data.header, "Whether the first row holds names, where it cannot tell")
+  command->add_option("--header", data.header, "Whether the first row holds names, if it is not recognised")
       ->check(is_one_of({"yes", "no"}))
       ->group(group);
-  command->add_option("--decimal", data.decimal, "Decimal mark, where it cannot tell: point or comma")
+  command->add_option("--decimal", data.decimal, "Decimal mark, if it is not recognised: point or comma")
       ->check(is_one_of({"point", "comma"}))
       ->group(group);
   return command->add_option("data", data.path, meaning);
@@ -113,7 +109,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::Option* optimizer = command
                                ->add_option("--optimizer", options.optimizer,
                                             "sgd, ignd, relative-ignd, adam, adam-ignd, adam-relative-ignd, sps, ngd "
-                                            "or nlms; adam if not given, ignd for a stream")
+                                            "or nlms (default: adam; ignd for a stream)")
                                ->group(training);
   command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")
       ->excludes(optimizer)
@@ -121,17 +117,17 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_option("--transform", options.transform, "Transform, instead of --optimizer")
       ->excludes(optimizer)
       ->group(training);
-  command->add_option("--lr", options.rate, "Learning rate, or auto: a race of a few")
+  command->add_option("--lr", options.rate, "Learning rate, or auto: a search among a few")
       ->capture_default_str()
       ->group(training);
-  command->add_option("--seed", options.seed, "Of the split, the initial weights and the order")
+  command->add_option("--seed", options.seed, "Seed of the split, the initial weights and the order")
       ->transform(is_count())
       ->capture_default_str()
       ->group(training);
   add_run_options(command, options.spec, {"Mini-batches", "Images and texts"});
 
   const char* streams = "Streams";
-  command->add_flag("--stream", options.stream, "Learn online, in one pass and constant memory, a linear model")
+  command->add_flag("--stream", options.stream, "Learn a linear model online, in one pass and constant memory")
       ->group(streams);
   command->add_option("--bits", options.bits, "2^bits weights for hashed features")
       ->transform(is_count(1, 31))
@@ -139,22 +135,21 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->group(streams);
   command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
       ->group(streams);
-  command->add_option("--threads", options.threads, "Threads that parse; what is learned does not depend on it")
+  command->add_option("--threads", options.threads, "Parser threads; the model does not depend on them")
       ->transform(is_count(1, 64))
       ->group(streams);
 
   const char* output = "Output";
-  command
-      ->add_option("--save", options.save, "Model file; if not given, one in this folder that is named after the data")
+  command->add_option("--save", options.save, "Model file (default: in this folder, named after the data)")
       ->group(output);
   command
       ->add_option("--save-every", options.save_every,
-                   "Save after so many epochs, of a stream examples, to NAME.partial.ignd, to be resumed from")
+                   "Save every N epochs (of a stream, examples) to NAME.partial.ignd, to resume from")
       ->transform(is_count(1, most_save_every))
       ->group(output);
-  command->add_option("--resume", options.resume, "Go on with a run that was saved before its end")->group(output);
+  command->add_option("--resume", options.resume, "Resume a run that was saved before its end")->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
-  command->add_flag("--quiet", options.quiet, "Nothing but the result")->group(output);
+  command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() > 0) options.given.push_back(option->get_name());
@@ -165,10 +160,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
 
 void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
-  command->add_option("data", options.spec.data.path, "Table, gzip or not: a plain file, which is read again");
+  command->add_option("data", options.spec.data.path,
+                      "Table, gzip or not: a regular file, since it is read more than once");
   add_run_options(command, options.spec, {"Data", "Model", "Training"});
   const char* comparison = "Comparison";
-  command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, with commas between them")
+  command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, separated by commas")
       ->capture_default_str()
       ->group(comparison);
   command
@@ -176,16 +172,16 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
                    "Learning rates: FROM:TO (one per decade), FROM:TO:PER-DECADE, or a list with commas")
       ->capture_default_str()
       ->group(comparison);
-  command->add_option("--seeds", options.seeds, "Splits, initial weights and orders to try each of them with")
+  command->add_option("--seeds", options.seeds, "Seeds per optimizer and rate: splits, initial weights and orders")
       ->transform(is_count(1, 1'000'000))
       ->capture_default_str()
       ->group(comparison);
-  command->add_option("--budget", options.budget, "Time to fit into, by fewer rates and seeds: 90s, 10m, 2h")
+  command->add_option("--budget", options.budget, "Time limit, kept by trying fewer rates and seeds: 90s, 10m, 2h")
       ->group(comparison);
-  command->add_option("--jobs", options.jobs, "Runs at a time; as many as there are cores if not given")
+  command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)")
       ->transform(is_count(1, 1024))
       ->group(comparison);
-  command->add_option("--out", options.out, "Folder for results and report; compare- and the file's name if not given")
+  command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
@@ -210,13 +206,13 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   };
   CLI::App* predicting = add_command("predict", "Predict rows, images or texts with a trained model");
   add_data_options(predicting, options.data, "Options")->required();
-  predicting->add_option("-o,--output", options.output, "File for the predictions; the standard output if not given");
-  predicting->add_option("--keep", options.keep, "Columns to pass on to the predictions, with commas between them")
+  predicting->add_option("-o,--output", options.output, "File for the predictions (default: the standard output)");
+  predicting->add_option("--keep", options.keep, "Columns to copy to the predictions, separated by commas")
       ->delimiter(',');
   add_bad_rows(predicting, "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
   predicting->final_callback([&] { code = predict(options); });
 
-  CLI::App* evaluating = add_command("evaluate", "Measure a trained model on data that have the target");
+  CLI::App* evaluating = add_command("evaluate", "Evaluate a trained model on data with the target");
   add_data_options(evaluating, options.data, "Options")->required();
   evaluating->add_option("--weight", options.weight, "Column of importance weights");
   add_bad_rows(evaluating,
@@ -224,7 +220,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&] { code = evaluate(options); });
 
-  CLI::App* inspecting = add_command("inspect", "Say what is in a model file");
+  CLI::App* inspecting = add_command("inspect", "Describe a model file");
   inspecting->add_flag("--json", options.json, "One JSON object");
   inspecting->final_callback([&] { code = inspect(options); });
 }
@@ -232,7 +228,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
 void add_data(CLI::App& app, DataOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("data", "The data sets that the experiments use");
   command->require_subcommand(1);
-  CLI::App* listing = command->add_subcommand("list", "What there is, and where");
+  CLI::App* listing = command->add_subcommand("list", "List the data sets and where they are");
   listing->final_callback([&] { code = list_data(); });
   CLI::App* fetching = command->add_subcommand("fetch", "Download a data set to the cache folder; prints its path");
   fetching->add_option("name", options.name, "Data set")->required();
@@ -253,13 +249,13 @@ void add_tokenize(CLI::App& app, TokenizeOptions& options, int& code) {
   command->final_callback([&] { code = tokenize(options); });
 }
 
-// A pipe whose other end was closed: head, for one, has what it wants.
-bool nobody_reads_output() {
+// Whether the reader of a pipe has closed it, as `head` does.
+bool output_has_no_reader() {
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-// Parses the command line and does what it says. Returns the exit code.
+// Parses the command line and runs its command. Returns the exit code.
 int parse_and_run(CLI::App& app, int argc, char** argv) {
   int code = 0;
   CompareOptions compare_options;
@@ -313,12 +309,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A file that may not grow any more is then an error to report and not the end of the program.
+  // Makes a file that may not grow any further an error to report instead of the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
   const int code = run(argc, argv);
-  // A result that could not be written is a failure, however well it was computed.
+  // A result that could not be written is a failure.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (nobody_reads_output()) return works_without_reader ? code : failure;
+  if (output_has_no_reader()) return works_without_reader ? code : failure;
   if (code == 0) std::fputs("ignd: cannot write to the standard output\n", stderr);
   return failure;
 }

@@ -1,9 +1,8 @@
 #include "cli/prediction_writer.hpp"
 
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "ignd/error.hpp"
-#include "report/format.hpp"
 
 #include <algorithm>
 #include <cerrno>

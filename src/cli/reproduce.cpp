@@ -1,10 +1,6 @@
-#include "cli/reproduce.hpp"
-
-#include "cli/experiment_files.hpp"
-#include "cli/output.hpp"
-#include "cli/report_folder.hpp"
-#include "cli/shell_word.hpp"
-#include "cli/sweep_experiments.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/experiments.hpp"
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"
@@ -26,7 +22,7 @@ std::string command_text(const ExperimentFile& file) {
   return text;
 }
 
-bool is_there_in_full(const std::string& folder, const std::string& name) {
+bool has_full_results(const std::string& folder, const std::string& name) {
   std::error_code ignored;
   if (!std::filesystem::exists(store_path(folder), ignored)) return false;
   const auto there = Store(folder, Store::Access::read).experiments();
@@ -34,12 +30,12 @@ bool is_there_in_full(const std::string& folder, const std::string& name) {
                      [&](const StoredExperiment& stored) { return stored.name == name && !stored.options.quick; });
 }
 
-// What is made of the experiments where none is named: some are too long but for a preview, or for that too. What is
-// there in full stays.
-std::vector<ExperimentFile> those_by_default(std::vector<ExperimentFile> files, const std::string& folder) {
+// What runs if no experiment is named: long ones as a preview only, very long ones not at all. Full results that are in
+// the folder stay.
+std::vector<ExperimentFile> default_experiments(std::vector<ExperimentFile> files, const std::string& folder) {
   std::erase_if(files, [&](const ExperimentFile& file) {
     return file.experiment.by_default == ByDefault::nothing ||
-           (file.experiment.by_default == ByDefault::quick && is_there_in_full(folder, file.experiment.name));
+           (file.experiment.by_default == ByDefault::quick && has_full_results(folder, file.experiment.name));
   });
   for (ExperimentFile& file : files) {
     if (file.experiment.by_default == ByDefault::full || file.options.quick) continue;
@@ -49,7 +45,7 @@ std::vector<ExperimentFile> those_by_default(std::vector<ExperimentFile> files, 
   return files;
 }
 
-// Why an experiment cannot be run here; "" if it can.
+// What an experiment lacks to run here; "" if nothing.
 std::string what_is_missing(const Experiment& experiment) {
   const Task& task = find_task(experiment.task);
   for (const Panel& panel : experiment.panels) {
@@ -64,7 +60,7 @@ std::string what_is_missing(const Experiment& experiment) {
   return "";
 }
 
-// Those that can be run here. One that was asked for by name must be.
+// Those that can run here. Throws FileError if one that the user named cannot.
 std::vector<ExperimentFile> runnable(std::vector<ExperimentFile> files, bool named) {
   std::erase_if(files, [&](const ExperimentFile& file) {
     const std::string missing = what_is_missing(file.experiment);
@@ -98,7 +94,7 @@ int reproduce(const ReproduceOptions& options) {
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
   const bool named = !options.names.empty();
   std::vector<SweptExperiment> wanted;
-  for (const ExperimentFile& file : runnable(named ? files : those_by_default(files, folder), named)) {
+  for (const ExperimentFile& file : runnable(named ? files : default_experiments(files, folder), named)) {
     wanted.push_back({file.experiment, {file.experiment.name, file.text, file.options, command_text(file), 0}});
   }
   const int code = sweep_experiments(wanted, folder, jobs_or_cores(options.jobs));

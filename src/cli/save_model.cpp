@@ -1,7 +1,7 @@
 #include "cli/save_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/console.hpp"
 #include "core/saved_run.hpp"
 #include "ignd/error.hpp"
 
@@ -30,7 +30,7 @@ namespace {
 constexpr std::string_view extension = ".ignd";
 constexpr std::string_view partial_mark = ".partial";
 
-// In a folder, a name like this one that nothing has yet.
+// A name like this one that is free in the folder.
 std::string free_path(const fs::path& folder, const std::string& stem) {
   fs::path path = folder / (stem + ".ignd");
   for (int i = 2; fs::exists(path); ++i) path = folder / fmt::format("{}-{}.ignd", stem, i);
@@ -46,7 +46,7 @@ Saved save_somewhere(const Checkpoint& checkpoint, const std::string& path) {
       const std::string refuge = free_path(fs::temp_directory_path(), fs::path(path).stem());
       checkpoint.write(refuge);
       return {refuge, fmt::format("{}; saved {} instead", fault.what(), quoted_path(refuge))};
-    } catch (const std::exception&) {  // the folder for temporary files may not be there either
+    } catch (const std::exception&) {  // the folder for temporary files may be missing, too
       return {"", fmt::format("{}; the model is not saved", fault.what())};
     }
   }
@@ -56,7 +56,7 @@ std::string text_of(const Checkpoint& checkpoint, const std::string& name) {
   return checkpoint.has(name) ? checkpoint.text(name) : "";
 }
 
-// All texts whose names begin and end like this, in the order of the texts.
+// All texts whose names begin and end like this, sorted.
 std::vector<std::string> texts_of(const Checkpoint& checkpoint, std::string_view begin, std::string_view end) {
   std::vector<std::string> texts;
   for (const auto& [name, entry] : checkpoint.entries()) {
@@ -72,7 +72,7 @@ std::vector<std::string> columns_of(const Checkpoint& checkpoint) {
   return columns.empty() ? texts_of(checkpoint, "stream.column.", "") : columns;
 }
 
-// What distinguishes the data of two models; empty: nothing does.
+// How the data of two models differ; empty if they do not.
 std::string difference(const Checkpoint& before, const Checkpoint& now) {
   using Entry = std::pair<const char*, const char*>;
   for (const auto& [entry, what] :
@@ -96,7 +96,7 @@ bool is_at(int file, const fs::path& path) {
          ours.st_dev == there.st_dev;
 }
 
-// Of this process, for others that want the same.
+// Describes this process to others that want the same name.
 std::string who_and_when() {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
@@ -108,7 +108,7 @@ std::string who_and_when() {
 
 std::string default_model_path(const std::string& data) {
   std::error_code fault;
-  // Also of a folder given as "." or "photos/".
+  // Works for a folder given as "." or "photos/", too.
   if (fs::is_directory(data, fault)) return fs::canonical(data).filename().string() + std::string(extension);
   fs::path name = data == "-" ? "model" : fs::path(data).filename();
   if (name.extension() == ".gz") name = name.stem();
@@ -129,7 +129,7 @@ std::string whole_path(const std::string& partial) {
   return partial;
 }
 
-ModelFile::ModelFile(const Options& options, const DataFile& data)
+OutputFile::OutputFile(const Options& options, const DataFile& data)
     : path_(!options.save.empty()     ? options.save
             : !options.resume.empty() ? whole_path(options.resume)
                                       : default_model_path(data.path)),
@@ -142,23 +142,22 @@ ModelFile::ModelFile(const Options& options, const DataFile& data)
     std::error_code ignored;
     if (path == options.resume || !fs::is_regular_file(path, ignored) || fs::is_empty(path, ignored)) continue;
     if (is_checkpoint_file(path)) continue;
-    throw FileError(fmt::format("cannot save {}: there is a file that is no ignd model; give another name with --save",
-                                quoted_path(path)));
+    throw FileError(fmt::format(
+        "cannot save {}: a file is there that is not an ignd model; give another name with --save", quoted_path(path)));
   }
   const fs::path name(path_);
   lock_path_ = name.parent_path() / ("." + name.filename().string() + ".lock");
   lock();
 }
 
-ModelFile::~ModelFile() {
+OutputFile::~OutputFile() {
   if (lock_ < 0) return;
   if (is_at(lock_, lock_path_)) ::unlink(lock_path_.c_str());
   ::close(lock_);
 }
 
-// A file that is there already is never written to: it may be anybody's. One that nobody has locked is removed, since
-// its owner is dead.
-void ModelFile::lock() {
+// Never writes to a file that exists, which may not be ours. Removes one that is not locked, since its owner is dead.
+void OutputFile::lock() {
   const auto failed = [this](int error) {
     return FileError(fmt::format("cannot save {}: cannot lock {}: {}", quoted_path(path_), quoted_path(lock_path_),
                                  std::generic_category().message(error)));
@@ -169,7 +168,7 @@ void ModelFile::lock() {
     const bool is_ours = lock_ >= 0;
     if (!is_ours && errno != EEXIST) throw failed(errno);
     if (is_ours) {
-      // Not more than a hint for others.
+      // A hint for other processes, no more.
       [[maybe_unused]] const ssize_t written = ::write(lock_, own.data(), own.size());
     } else {
       lock_ = ::open(lock_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -186,13 +185,13 @@ void ModelFile::lock() {
     if (got || is_ours) continue;
     if (error != EWOULDBLOCK) throw failed(error);
     throw FileError(
-        fmt::format("cannot save {}: {} trains a model of this name; wait for it, or give another name with "
+        fmt::format("cannot save {}: {} is training a model of this name; wait for it, or give another name with "
                     "--save",
                     quoted_path(path_), other.empty() ? "another process" : printable(other, other.size())));
   }
 }
 
-void ModelFile::check_same_data(const Checkpoint& now) const {
+void OutputFile::check_same_data(const Checkpoint& now) const {
   std::error_code ignored;
   if (asked_ || !fs::exists(path_, ignored) || fs::is_empty(path_, ignored)) return;
   std::string fault;
@@ -207,7 +206,7 @@ void ModelFile::check_same_data(const Checkpoint& now) const {
   throw FileError(fmt::format("{}; --save {} replaces it, --save and another name keeps it", fault, shell_word(path_)));
 }
 
-Saved ModelFile::save(const Checkpoint& checkpoint) {
+Saved OutputFile::save(const Checkpoint& checkpoint) {
   std::error_code ignored;
   const bool replaces = !goes_on_ && fs::exists(path_, ignored) && !fs::is_empty(path_, ignored);
   Saved saved = save_somewhere(checkpoint, path_);
@@ -216,7 +215,7 @@ Saved ModelFile::save(const Checkpoint& checkpoint) {
   return saved;
 }
 
-Saved ModelFile::save_partial(const Checkpoint& checkpoint) {
+Saved OutputFile::save_partial(const Checkpoint& checkpoint) {
   Saved saved = save_somewhere(checkpoint, partial_);
   if (saved.fault.empty()) has_partial_ = true;
   return saved;

@@ -9,60 +9,57 @@
 
 namespace ignd::cli {
 
-// Where the model of these data is saved unless the user names a file: NAME.ignd in the current folder.
+// The default model file: NAME.ignd in the current folder, named after the data.
 std::string default_model_path(const std::string& data);
 
-// Where a run is saved before its end, and the name of the model that it will be: NAME.partial.ignd for NAME.ignd. What
-// is not the name of a partial run is its own.
+// Where a run is saved before its end, NAME.partial.ignd for NAME.ignd, and back. whole_path() returns other names
+// unchanged.
 std::string partial_path(const std::string& model);
 std::string whole_path(const std::string& partial);
 
 struct Saved {
-  std::string path;       // empty: nowhere
-  std::string fault;      // why it is not where it was asked for, and where it is instead; empty: it is
-  bool replaced = false;  // another model
+  std::string path;       // empty: not saved
+  std::string fault;      // why the file is elsewhere or missing; empty if it is where the user wants it
+  bool replaced = false;  // an older model
 
   const char* verb() const { return replaced ? "replaced" : "saved"; }
 };
 
-// The file that a run will save its model in. From the start to the end of the run no other run can have the same one.
-// The lock is a file beside it, `.NAME.lock`; it is void as soon as its owner is dead.
-class ModelFile : Pinned {
+// The file that a run will save its model in. A lock keeps it from other runs from the start to the end of this one: a
+// file beside it, `.NAME.lock`, which is void once its owner is dead.
+class OutputFile : Pinned {
  public:
   struct Options {
-    std::string save;    // the name that the user gave; empty: none
-    std::string resume;  // the run to resume; empty: none
+    std::string save;    // the name that the user gave, if any
+    std::string resume;  // the run to resume, if any
   };
 
-  // Throws FileError where nothing could be saved, another run has the name, or a file there is not a model.
-  ModelFile(const Options& options, const DataFile& data);
-  ~ModelFile();
+  // Throws FileError if the place is not writable, another run has the name, or a file there is not a model.
+  OutputFile(const Options& options, const DataFile& data);
+  ~OutputFile();
 
   const std::string& path() const { return path_; }
 
-  // To be called before training. Unless the user gave the name, an older model may only be replaced if it is of the
-  // same kind and has the target and the columns of this one (the classes, where there are no columns). Throws
-  // FileError.
+  // Call this before training. Unless the user gave the name, an older model may only be replaced if it has the same
+  // kind, target and columns (or classes, if there are no columns). Throws FileError otherwise.
   void check_same_data(const Checkpoint& now) const;
 
-  // Whatever happens, what was learned is worth another try elsewhere: where the file cannot be written, one in the
-  // folder for temporary files.
-  Saved save(const Checkpoint& checkpoint);  // a model that is complete; its partial run is removed
+  // If the file cannot be written, tries the folder for temporary files: what was learned must not be lost.
+  Saved save(const Checkpoint& checkpoint);  // a complete model; removes its partial run
   Saved save_partial(const Checkpoint& checkpoint);
 
  private:
   void lock();
 
   std::string path_, partial_;
-  bool asked_ = false;        // for this very name
-  bool goes_on_ = false;      // with what is in path_
-  bool has_partial_ = false;  // of this run
+  bool asked_ = false;        // the user gave this very name
+  bool goes_on_ = false;      // the run resumes what is in path_
+  bool has_partial_ = false;  // of this run, at partial_
   std::filesystem::path lock_path_;
   int lock_ = -1;
 };
 
-// Refuses a path at which nothing could be saved, before the work is done, and one at which the data are. Throws
-// FileError.
+// Checks before the work is done that a file can be saved there, and that it is not the data. Throws FileError.
 void check_can_save(const std::string& path, const DataFile& data);
 
 // Throws FileError if both are one file; `what` is that file for the message, "the data".

@@ -19,7 +19,7 @@ void request_stop(int /*signal*/) {
   const int error = errno;
   stop_requested = true;
   const std::uint64_t one = 1;
-  // Where there is no event, only those who wait for something else are not woken.
+  // Without an event, poll() is not woken; the flag is set all the same.
   [[maybe_unused]] const ssize_t written = write(stop_event, &one, sizeof one);
   errno = error;
 }
@@ -36,7 +36,7 @@ StopSignal::StopSignal() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     before_.push_back(before);
     struct sigaction action {};
     action.sa_handler = request_stop;
-    // What is printed on the way to the end would raise the last two again.
+    // Printing on the way to the end would raise the last two again.
     const bool again_ends = signal == SIGINT || signal == SIGTERM;
     action.sa_flags = again_ends ? static_cast<int>(SA_RESTART | SA_RESETHAND) : SA_RESTART;
     sigaction(signal, &action, nullptr);

@@ -8,19 +8,19 @@
 
 namespace ignd::cli {
 
-// What a shell reports of a program that Ctrl-C ended.
+// The exit code of a program that Ctrl-C ended, as shells report it.
 inline constexpr int interrupted_code = 130;
 
-// While one of these lives, Ctrl-C, SIGTERM, a terminal that closes and an output that nobody reads any more set a
-// flag, so that long work can end in good order. A second Ctrl-C or SIGTERM ends the program at once. What the program
-// was started to ignore (nohup) stays ignored.
+// During its lifetime, Ctrl-C, SIGTERM, a closing terminal and an output without a reader set a flag, so that long work
+// can end in good order. A second Ctrl-C or SIGTERM ends the program at once. Signals that the program was started to
+// ignore (nohup) stay ignored.
 class StopSignal : Pinned {
  public:
   StopSignal();
   ~StopSignal();
 
   const std::atomic<bool>& flag() const;
-  // Can be read from once the flag is set: for poll().
+  // Becomes readable once the flag is set: for poll().
   int descriptor() const { return descriptor_; }
 
  private:

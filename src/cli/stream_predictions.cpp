@@ -1,8 +1,7 @@
 #include "cli/stream_predictions.hpp"
 
 #include "base/text.hpp"
-#include "cli/output.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/console.hpp"
 #include "cli/save_model.hpp"
 #include "ignd/error.hpp"
 

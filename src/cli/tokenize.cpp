@@ -1,7 +1,6 @@
-#include "cli/tokenize.hpp"
-
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "data/byte_source.hpp"
 #include "data/catalogue.hpp"
 #include "data/tokenizer.hpp"
@@ -37,7 +36,7 @@ std::string read_text(const std::string& path) {
   }
 }
 
-// The regular files in a folder and in the folders in it; links to folders are not followed, they may lead in circles.
+// The regular files in a folder and below. Does not follow links to folders, which may form circles.
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> files;
   try {
@@ -47,7 +46,7 @@ std::vector<std::string> files_of(const std::string& folder) {
   } catch (const fs::filesystem_error& fault) {
     throw FileError(fmt::format("cannot list {}: {}", quoted_path(fault.path1()), fault.code().message()));
   }
-  if (files.empty()) throw FileError(fmt::format("there is no file in the folder {}", quoted_path(folder)));
+  if (files.empty()) throw FileError(fmt::format("there are no files in the folder {}", quoted_path(folder)));
   std::ranges::sort(files);
   return files;
 }

@@ -3,7 +3,7 @@
 #include "base/spec.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/train_stream.hpp"
@@ -132,7 +132,7 @@ int train(TrainOptions given) {
   const TrainingKind& kind = training_kind(data_kind);
   refuse_foreign_options(given, kind.use, fmt::format(" cannot be given for {}", kind.samples));
   const TrainOptions options = checked(std::move(given), data_kind);
-  ModelFile file({options.save, options.resume}, options.spec.data);
+  OutputFile file({options.save, options.resume}, options.spec.data);
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {

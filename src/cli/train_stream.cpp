@@ -2,12 +2,9 @@
 
 #include "base/spec.hpp"
 #include "base/text.hpp"
-#include "cli/json_line.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "cli/prediction_writer.hpp"
-#include "cli/quality_table.hpp"
 #include "cli/save_model.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_predictions.hpp"
 #include "cli/use_stream_model.hpp"
@@ -338,7 +335,7 @@ class StreamPass {
 
   TrainOptions options_;
   StopSignal stop_;
-  ModelFile file_;
+  OutputFile file_;
   StreamModel model_;
   StreamLearner& learner_ = model_.learner();
   std::optional<StreamInput> before_;  // of the run that is resumed

@@ -2,13 +2,10 @@
 
 #include "base/stopped.hpp"
 #include "base/text.hpp"
-#include "cli/confusion_table.hpp"
-#include "cli/json_line.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/console.hpp"
+#include "cli/describe.hpp"
+#include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/stop_signal.hpp"
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
@@ -52,7 +49,7 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 // One training run as the user sees it.
 class Training final : public RunObserver {
  public:
-  Training(const TrainingData& data, TrainOptions options, ModelFile& file)
+  Training(const TrainingData& data, TrainOptions options, OutputFile& file)
       : data_(data),
         options_(std::move(options)),
         file_(file),
@@ -93,7 +90,7 @@ class Training final : public RunObserver {
     progress_->clear();
     print_epoch(*epoch);
     const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
-    if (due && run.status() == RunStatus::running) save(run, &ModelFile::save_partial);
+    if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
   }
 
   void end(RunView& run) override {
@@ -251,7 +248,7 @@ class Training final : public RunObserver {
   }
 
   // A failure does not end training; the exit code reports it.
-  void save(const RunView& run, Saved (ModelFile::*how)(const Checkpoint&)) {
+  void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
     checkpoint.set("run.rate", std::span<const double>(&options_.spec.training.rate, 1));
@@ -267,7 +264,7 @@ class Training final : public RunObserver {
   }
 
   int interrupted(const RunView& run) {
-    save(run, &ModelFile::save_partial);
+    save(run, &OutputFile::save_partial);
     if (saved_.path.empty()) return interrupted_code;
     print_error("ignd: interrupted after {} of {} {}; saved {}; to resume, run the same command with --resume {}\n",
                 with_commas(run.learned()), with_commas(run.to_learn()), data_.samples(), quoted_path(saved_.path),
@@ -281,7 +278,7 @@ class Training final : public RunObserver {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
-    if (!learned_nothing || file_.path() != options_.resume) save(run, &ModelFile::save);
+    if (!learned_nothing || file_.path() != options_.resume) save(run, &OutputFile::save);
     try {
       print_result(run);
     } catch (const Stopped&) {
@@ -371,7 +368,7 @@ class Training final : public RunObserver {
 
   const TrainingData& data_;
   TrainOptions options_;
-  ModelFile& file_;
+  OutputFile& file_;
   bool talks_;
   const Dataset& dataset_;
   StopSignal stop_;
@@ -388,7 +385,7 @@ class Training final : public RunObserver {
 
 }  // namespace
 
-int train_on(const TrainingData& data, TrainOptions options, ModelFile& file, const std::optional<Checkpoint>& saved) {
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved) {
   return Training(data, std::move(options), file).run(saved);
 }
 

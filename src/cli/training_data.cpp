@@ -1,9 +1,8 @@
 #include "cli/training_data.hpp"
 
 #include "base/text.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/stop_signal.hpp"
 #include "data/cell_format.hpp"
 #include "data/tokenizer.hpp"
@@ -299,24 +298,6 @@ std::unique_ptr<TrainingData> read_training_data(const TrainOptions& options, Da
   }
   if (kind == DataKind::table) return std::make_unique<TableTrainingData>(std::move(dataset));
   return kind == DataKind::images ? image_data(std::move(dataset)) : text_data(std::move(dataset));
-}
-
-ImageSet read_images(const std::string& source, ImageSize size, bool quiet) {
-  ImageSet images = [&] {
-    const StopSignal stop;
-    DecodingProgress progress(quiet);
-    return ImageSet::open(source, size, {.cache = {}, .progress = std::ref(progress), .stop = &stop.flag()});
-  }();
-  if (!images.note().empty()) print_error("ignd: {}\n", images.note());
-  return images;
-}
-
-void warn_of_skipped(std::span<const SkippedFile> files) {
-  if (files.empty()) return;
-  std::vector<std::string> faults;
-  for (const SkippedFile& file : files) faults.push_back(file.fault);
-  print_error("ignd: warning: {} file{} left out: {}\n", faults.size(), faults.size() == 1 ? " is" : "s are",
-              list_faults(faults));
 }
 
 }  // namespace ignd::cli

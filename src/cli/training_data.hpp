@@ -1,9 +1,8 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "cli/json_line.hpp"
+#include "cli/console.hpp"
 #include "cli/train.hpp"
-#include "data/image_set.hpp"
 #include "learn/baselines.hpp"
 #include "learn/dataset.hpp"
 #include "learn/search.hpp"
@@ -12,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -58,12 +56,5 @@ class TrainingData : Pinned {
 // Reads the data of `options`, with a progress bar while images are decoded. Throws FileError or InvalidArgument;
 // Stopped where Ctrl-C was pressed.
 std::unique_ptr<TrainingData> read_training_data(const TrainOptions& options, DataKind kind);
-
-// The images of a folder or an archive, with a progress bar unless that is to be quiet. Throws Stopped where Ctrl-C was
-// pressed meanwhile.
-ImageSet read_images(const std::string& source, ImageSize size, bool quiet);
-
-// One line, if any files were left out.
-void warn_of_skipped(std::span<const SkippedFile> files);
 
 }  // namespace ignd::cli

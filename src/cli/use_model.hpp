@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/data_file.hpp"
+#include "learn/trained_model.hpp"
 
 #include <optional>
 #include <string>
@@ -12,9 +13,9 @@ namespace ignd::cli {
 struct UseOptions {
   std::string model;
   DataFile data;
-  std::string output;                  // of predictions; empty: the standard output
-  std::optional<std::string> weight;   // of an evaluation: a column of importance weights
-  std::vector<std::string> keep = {};  // of predictions: columns that are passed on
+  std::string output;                  // file for predictions; empty: the standard output
+  std::optional<std::string> weight;   // for an evaluation: a column of importance weights
+  std::vector<std::string> keep = {};  // for predictions: columns to pass on
   std::string bad_rows = "stop";       // or skip
   bool json = false;
 
@@ -24,5 +25,22 @@ struct UseOptions {
 int predict(const UseOptions& options);
 int evaluate(const UseOptions& options);
 int inspect(const UseOptions& options);
+
+// What the options say about the data. Throws InvalidArgument for options that such data do not have.
+NewData new_data(const UseOptions& options, const TrainedModel& model);
+
+// A prediction as fields of comma-separated values: a number; or a class, with the probability of the positive one of
+// two, or of each of more than two. What stands before these fields and the line end are the caller's.
+class PredictionColumns {
+ public:
+  explicit PredictionColumns(const Target& target);
+
+  std::string header() const;                                          // ",prediction,probability"
+  void append(std::string& line, const Prediction& prediction) const;  // ",no,0.25"
+  void append_nothing(std::string& line) const;                        // ",,"
+
+ private:
+  std::vector<std::string> classes_, fields_;  // the names as they are and as fields; empty for numbers
+};
 
 }  // namespace ignd::cli

@@ -1,11 +1,9 @@
 #include "cli/use_stream_model.hpp"
 
 #include "base/text.hpp"
-#include "cli/confusion_table.hpp"
-#include "cli/json_line.hpp"
-#include "cli/output.hpp"
+#include "cli/console.hpp"
 #include "cli/prediction_writer.hpp"
-#include "cli/quality_table.hpp"
+#include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
 #include "ignd/error.hpp"
 #include "learn/metrics.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/json_line.hpp"
+#include "cli/console.hpp"
 #include "cli/use_model.hpp"
 #include "data/cell_format.hpp"
 #include "ignd/checkpoint.hpp"

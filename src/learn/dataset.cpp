@@ -2,7 +2,7 @@
 
 #include "ignd/random.hpp"
 #include "ignd/vector_loss.hpp"
-#include "learn/softmax.hpp"
+#include "learn/model_outputs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
-#include "learn/softmax.hpp"
+#include "learn/model_outputs.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "learn/model_outputs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ignd {
 
@@ -19,6 +20,29 @@ void ModelOutputs::operator()(const Input<float>& x, std::span<double> outputs) 
   }
   model_.check(x);
   std::ranges::copy(batch_->forward({&x, 1}, nullptr), outputs.begin());
+}
+
+void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities) {
+  const double largest = std::ranges::max(logits);
+  double sum = 0;
+  for (std::size_t k = 0; k < logits.size(); ++k) {
+    probabilities[k] = std::exp(logits[k] - largest);
+    sum += probabilities[k];
+  }
+  for (double& probability : probabilities) probability /= sum;
+}
+
+double cross_entropy(std::size_t label, std::span<const double> logits) {
+  const std::size_t top = most_probable(logits);
+  double others = 0;  // beside the largest term, which is 1
+  for (std::size_t k = 0; k < logits.size(); ++k) {
+    if (k != top) others += std::exp(logits[k] - logits[top]);
+  }
+  return (logits[top] - logits[label]) + std::log1p(others);
+}
+
+std::size_t most_probable(std::span<const double> logits) {
+  return static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
 }
 
 }  // namespace ignd

@@ -2,6 +2,7 @@
 
 #include "ignd/model.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace ignd {
 
-// The outputs of a model of one or several, sample by sample. The model must outlive it.
+// Computes a model's outputs, one or several, sample by sample. The model must outlive it.
 class ModelOutputs {
  public:
   explicit ModelOutputs(const Model<float>& model);
@@ -21,8 +22,22 @@ class ModelOutputs {
 
  private:
   const Model<float>& model_;
-  std::optional<Trace<float>> trace_;    // of one output
-  std::unique_ptr<Batch<float>> batch_;  // of several
+  std::optional<Trace<float>> trace_;    // for one output
+  std::unique_ptr<Batch<float>> batch_;  // for several
 };
+
+// What the logits of classes mean. None of this overflows if a logit is large.
+
+// The probability of the positive one of two classes.
+inline double sigmoid(double logit) { return 1 / (1 + std::exp(-logit)); }
+
+// exp(z_k) divided by the sum of them. The two may be the same numbers.
+void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities);
+
+// -log of the probability of a class, with full relative precision where that is nearly 1.
+double cross_entropy(std::size_t label, std::span<const double> logits);
+
+// The class with the largest logit, the first one of several.
+std::size_t most_probable(std::span<const double> logits);
 
 }  // namespace ignd

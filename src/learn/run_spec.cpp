@@ -146,27 +146,27 @@ void add_data_keys(std::vector<RunKey>& keys) {
       "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
       [](auto& spec) -> auto& { return spec.checksum; }));
   add(guessed_key(
-      "format", columns, "Where it cannot tell: csv, tsv, svmlight or (for --stream) vw",
+      "format", columns, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised",
       {"csv", "tsv", "svmlight", "vw"}, [](auto& spec) -> auto& { return spec.data.format; }));
   add(guessed_key(
-      "delimiter", columns, "Between fields, where it cannot tell: one character, or tab", {},
+      "delimiter", columns, "Between fields, if it is not recognised: one character, or tab", {},
       [](auto& spec) -> auto& { return spec.data.delimiter; }));
   add(guessed_key(
-      "header", columns, "Whether the first row holds names, where it cannot tell", {"yes", "no"},
+      "header", columns, "Whether the first row holds names, if it is not recognised", {"yes", "no"},
       [](auto& spec) -> auto& { return spec.data.header; }));
   add(guessed_key(
-      "decimal", rows, "Decimal mark, where it cannot tell: point or comma", {"point", "comma"},
+      "decimal", rows, "Decimal mark, if it is not recognised: point or comma", {"point", "comma"},
       [](auto& spec) -> auto& { return spec.data.decimal; }));
   add(word_key(
-      "target", columns, "Column to predict; the formats without columns have a label",
+      "target", columns, "Column to predict; svmlight and vw have a label instead",
       [](auto& spec) -> auto& { return spec.dataset.target; }));
   add(optional_key(
       "weight", rows, "Column of importance weights", [](auto& spec) -> auto& { return spec.dataset.weight; }));
   add(number_key(
-      "validation", samples, "Share of the samples that choose the iterate", most_share,
+      "validation", samples, "Share of the samples for validation, which chooses the iterate", most_share,
       [](auto& spec) -> auto& { return spec.dataset.validation; }));
   add(number_key(
-      "test", samples, "Share of the samples that only the result is measured on", most_share,
+      "test", samples, "Share of the samples for the final test", most_share,
       [](auto& spec) -> auto& { return spec.dataset.test; }));
   add(choice_key(
       "bad-rows", rows,
@@ -175,7 +175,7 @@ void add_data_keys(std::vector<RunKey>& keys) {
       {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
       [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; }));
   add(optional_key(
-      "split-by", table, "Column whose equal values stay in one part",
+      "split-by", table, "Column of groups: rows with equal values stay in the same part",
       [](auto& spec) -> auto& { return spec.dataset.split_by; }));
   add(optional_key(
       "split-time", table, "Column of times: train on the past, test on the future",
@@ -212,7 +212,7 @@ void add_model_keys(std::vector<RunKey>& keys) {
       [](RunSpec& spec, const std::string& value) { spec.dataset.balanced = value == "balanced"; }));
   add(word_key(
       "positive", {Use::tables | Use::files, group},
-      "Class of two that probabilities, precision and recall are of; the larger one if not given",
+      "Positive class of two, for probabilities, precision and recall; the larger one if not given",
       [](auto& spec) -> auto& { return spec.dataset.positive; }));
 }
 
@@ -247,7 +247,7 @@ void add_batch_keys(std::vector<RunKey>& keys) {
   const Place place{RunKey::tables | RunKey::files, "Mini-batches"};
   const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
   add(count_key(
-      "batch", place, "Samples of a step; one after the other if 0", 0, 1e6,
+      "batch", place, "Samples per step; 0: one at a time", 0, 1e6,
       [](auto& spec) -> auto& { return spec.batch.size; }));
   add(choice_key(
       "batch-mode", place, "average: of the samples' own steps; exact: the damped Gauss-Newton step of the batch",
@@ -259,7 +259,7 @@ void add_batch_keys(std::vector<RunKey>& keys) {
       "adaptive-lambda", place, "Let lambda follow how well steps keep their promise",
       [](auto& spec) -> auto& { return spec.batch.adaptive; }));
   RunKey memory = count_key(
-      "memory", place, "Megabytes that the systems which steps solve may take", 1, 1e6,
+      "memory", place, "Most megabytes for the systems that exact steps solve", 1, 1e6,
       [](auto& spec) -> auto& { return spec.batch.memory; });
   constexpr std::uint64_t megabyte = 1'000'000;
   memory.get = [](const RunSpec& spec) { return std::to_string(spec.batch.memory / megabyte); };
@@ -276,11 +276,11 @@ void add_file_keys(std::vector<RunKey>& keys) {
       "text", {RunKey::texts, group}, "Column of texts to predict from, instead of all other columns",
       [](auto& spec) -> auto& { return spec.text; }));
   add(count_key(
-      "size", {RunKey::images, group}, "Pixels that images are made high and wide", 1,
+      "size", {RunKey::images, group}, "Height and width in pixels that images are resized to", 1,
       static_cast<double>(largest_image_side), [](auto& spec) -> auto& { return spec.size; }));
   add(count_key(
-      "length", {RunKey::texts, group}, "Tokens of a text that are read: its last ones", 1,
-      static_cast<double>(longest_text), [](auto& spec) -> auto& { return spec.length; }));
+      "length", {RunKey::texts, group}, "Tokens read of each text: the last ones", 1, static_cast<double>(longest_text),
+      [](auto& spec) -> auto& { return spec.length; }));
 }
 
 void add_study_keys(std::vector<RunKey>& keys) {

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "core/importance.hpp"
 #include "ignd/checkpoint.hpp"
-#include "learn/softmax.hpp"
+#include "learn/model_outputs.hpp"
 #include "learn/stream_statistics.hpp"
 
 #include <algorithm>

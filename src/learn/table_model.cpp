@@ -4,13 +4,30 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
+#include "learn/model_outputs.hpp"
 #include "models/model_specs.hpp"
 
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 namespace ignd {
+namespace {
+
+// Runs `use` on the data. What it finds wrong is wrong with the file.
+template <class Use>
+auto blaming(const DataFile& file, Use use) -> decltype(use()) {
+  try {
+    return use();
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", file.name(), fault.what()));
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("{} does not fit the model: {}", file.name(), fault.what()));
+  }
+}
+
+}  // namespace
 
 std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs) {
   const std::string several = outputs == 1 ? "" : fmt::format(",outputs={}", outputs);
@@ -43,15 +60,17 @@ std::string model_spec(const std::string& text, std::size_t features, std::size_
   return spec + several;
 }
 
-TableOptions reading_rules(const TableModel& model) {
+// A column that the model knows as text is text, even if this table has only numbers in it. What it knows as numbers or
+// dates must be such.
+TableOptions TableModel::reading_rules() const {
   TableOptions rules;
-  rules.texts = model.encoder.text_columns();
-  rules.formats = model.encoder.formats();
-  for (const ColumnCode& code : model.encoder.columns()) {
+  rules.texts = encoder_.text_columns();
+  rules.formats = encoder_.formats();
+  for (const ColumnCode& code : encoder_.columns()) {
     const bool used = code.form != ColumnCode::Form::dropped;
     if (used && code.kind == ColumnKind::number) rules.formats.try_emplace(code.name);
   }
-  if (model.target.text) rules.texts.push_back(model.target.name);
+  if (target().text) rules.texts.push_back(target().name);
   return rules;
 }
 
@@ -59,14 +78,103 @@ TableModel TableModel::load(const Checkpoint& checkpoint) {
   if (!checkpoint.has("kind") || checkpoint.text("kind") != table_model_kind) {
     throw FileError("it is not a model trained on a table");
   }
-  TableModel loaded{TrainedModel::load(checkpoint), Encoder::load(checkpoint)};
-  try {
-    const std::vector<float> zeros(loaded.encoder.features());
-    loaded.model->check({zeros});
-    return loaded;
-  } catch (const BadSample& fault) {
-    throw FileError(fmt::format("its model and its columns do not fit together: {}", fault.what()));
+  TableModel loaded(Parts::load(checkpoint), Encoder::load(checkpoint));
+  const std::vector<float> zeros(loaded.encoder_.features());
+  loaded.check_reads({zeros}, "its model and its columns do not fit together");
+  return loaded;
+}
+
+void TableModel::save_reader(Checkpoint& checkpoint) const {
+  checkpoint.set("kind", std::string(table_model_kind));
+  encoder_.save(checkpoint);
+}
+
+std::vector<std::string> TableModel::columns() const {
+  std::vector<std::string> names;
+  for (const ColumnCode& code : encoder_.columns()) {
+    if (code.form != ColumnCode::Form::dropped) names.push_back(code.name);
   }
+  return names;
+}
+
+InputDescription TableModel::inputs() const {
+  return {.facts = {{"features", std::uint64_t{encoder_.features()}}}, .text = "", .columns = encoder_.columns()};
+}
+
+Table TableModel::read(const NewData& data, bool with_target) const {
+  TableOptions rules = reading_rules();
+  rules.keep = data.keep;
+  rules.skip_bad_rows = data.skip_bad_rows;
+  DataFile file = data.file;
+  for (const ColumnCode& code : encoder_.columns()) file.columns.push_back(code.name);
+  if (with_target && !target().text) rules.formats[target().name] = target().format;
+  if (data.weight) rules.formats.try_emplace(*data.weight);
+  return file.read(rules);
+}
+
+PredictionReport TableModel::predict_table(const Table& table, std::span<const ColumnPlace> at,
+                                           const OnPrediction& use) const {
+  PredictionReport report{
+      .samples = table.size(), .bad_rows = table.bad_rows().size(), .first_fault = table.first_fault()};
+  ModelOutputs outputs_of(model());
+  std::vector<double> outputs(outputs_of.count());
+  std::vector<float> x(encoder_.features());
+  PredictedSample sample;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    sample.prediction.name = std::to_string(row + 1);
+    sample.kept = table.kept(row);
+    sample.usable = !table.is_bad(row);
+    if (sample.usable) {
+      report.unknown_texts += encoder_.encode(table[row], at, x);
+      outputs_of({x}, outputs);
+      interpret(target(), outputs, sample.prediction);
+    }
+    if (!use(sample)) break;
+  }
+  return report;
+}
+
+PredictionReport TableModel::predict(const NewData& data, const OnPrediction& use) const {
+  const Table table = read(data, false);
+  const auto at = blaming(data.file, [&] { return encoder_.match(table); });
+  return predict_table(table, at, use);
+}
+
+Prediction TableModel::predict_row(const std::map<std::string, std::string>& row) const {
+  check_row(row);
+  std::vector<std::string> header, cells;
+  for (const std::string& name : columns()) {
+    header.push_back(csv_quoted(name));
+    cells.push_back(csv_quoted(row.at(name)));
+  }
+  TableOptions rules = reading_rules();
+  rules.dialect = {.delimiter = ',', .header = true};
+  try {
+    const Table table = Table::parse_csv(join(header, ",") + "\n" + join(cells, ",") + "\n", rules);
+    Prediction made;
+    predict_table(table, encoder_.match(table), [&](const PredictedSample& sample) {
+      made = sample.prediction;
+      return false;
+    });
+    made.name.clear();
+    return made;
+  } catch (const FileError& fault) {
+    throw BadSample(fault.what());
+  }
+}
+
+Evaluation TableModel::evaluate(const NewData& data) const {
+  const Table table = read(data, true);
+  return blaming(data.file, [&] {
+    const TableDataset dataset(table, encoder_, target(), loss(), data.weight, data.skip_bad_rows);
+    const auto& rows = dataset.split().test;
+    ModelOutputs outputs_of(model());
+    const auto outputs = [&](const Input<float>& x, std::span<double> out) { outputs_of(x, out); };
+    return Evaluation{.scores = ignd::evaluate(dataset, rows, outputs),
+                      .samples = rows.size(),
+                      .rows = table.size(),
+                      .bad_rows = dataset.bad_rows()};
+  });
 }
 
 }  // namespace ignd

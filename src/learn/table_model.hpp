@@ -7,27 +7,37 @@
 
 namespace ignd {
 
-class Checkpoint;
-
-// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for so many inputs and outputs, as make_model wants it.
-// Throws InvalidArgument.
+// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for these numbers of inputs and outputs, as make_model
+// wants it. Throws InvalidArgument.
 std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs = 1);
-
-struct TableModel;
-
-// How a table must be read for a model: columns that it knows as texts are texts, even if here they hold nothing but
-// numbers; what it knows as numbers or dates must be such.
-TableOptions reading_rules(const TableModel& model);
 
 // The kind of a model file.
 inline constexpr const char* table_model_kind = "table model";
 
-// A trained model and all it needs to make predictions from a table.
-struct TableModel : TrainedModel {
-  Encoder encoder;
+// A model of a table's rows.
+class TableModel final : public TrainedModel {
+ public:
+  TableModel(Parts parts, Encoder encoder) : TrainedModel(std::move(parts)), encoder_(std::move(encoder)) {}
 
-  // Throws FileError for a checkpoint that holds no such model, or one that does not fit together.
+  // Throws FileError for a checkpoint without such a model, or with one that does not fit together.
   static TableModel load(const Checkpoint& checkpoint);
+
+  ModelKind kind() const override { return ModelKind::table; }
+  const char* samples() const override { return "rows"; }
+  bool reads_table(const DataFile& /*file*/) const override { return true; }
+  std::vector<std::string> columns() const override;
+  InputDescription inputs() const override;
+  PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
+  Prediction predict_row(const std::map<std::string, std::string>& row) const override;
+  Evaluation evaluate(const NewData& data) const override;
+
+ private:
+  void save_reader(Checkpoint& checkpoint) const override;
+  TableOptions reading_rules() const;
+  Table read(const NewData& data, bool with_target) const;
+  PredictionReport predict_table(const Table& table, std::span<const ColumnPlace> at, const OnPrediction& use) const;
+
+  Encoder encoder_;
 };
 
 }  // namespace ignd

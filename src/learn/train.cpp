@@ -3,9 +3,9 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/model_file_content.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/search.hpp"
+#include "learn/trained_model.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -105,8 +105,7 @@ class LibraryTraining final : public RunObserver {
     Checkpoint checkpoint;
     dataset_->save_reader(checkpoint);
     save_trained_model(checkpoint, dataset_->target(), dataset_->loss(), *run.kept());
-    trained_.emplace(Trained{ModelFile(std::make_shared<const ModelFile::Content>(TableModel::load(checkpoint))),
-                             std::move(report)});
+    trained_.emplace(Trained{ModelFile(TrainedModel::load(checkpoint)), std::move(report)});
   }
 
  private:

@@ -4,7 +4,11 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
-#include "learn/softmax.hpp"
+#include "learn/file_dataset.hpp"
+#include "learn/file_models.hpp"
+#include "learn/model_outputs.hpp"
+#include "learn/stream_model.hpp"
+#include "learn/table_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,17 +17,13 @@
 
 namespace ignd {
 
-double TrainedModel::prediction(double output) const {
-  return target.is_class() ? sigmoid(output) : target.in_units(output);
-}
-
-TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
+TrainedModel::Parts TrainedModel::Parts::load(const Checkpoint& checkpoint) {
   // Files of earlier versions call them all models of tables.
   const std::string prefix = checkpoint.has("table.weights") ? "table." : "trained.";
   try {
-    TrainedModel loaded{.target = Target::load(checkpoint),
-                        .loss = checkpoint.text(prefix + "loss"),
-                        .model = make_model<float>(checkpoint.text(prefix + "model"))};
+    Parts loaded{.target = Target::load(checkpoint),
+                 .loss = checkpoint.text(prefix + "loss"),
+                 .model = make_model<float>(checkpoint.text(prefix + "model"))};
     if (loaded.target.is_multiclass() != (make_vector_loss(loaded.loss)->link() == Link::softmax)) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
@@ -40,6 +40,64 @@ TrainedModel TrainedModel::load(const Checkpoint& checkpoint) {
   } catch (const InvalidArgument& fault) {
     throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
   }
+}
+
+std::unique_ptr<TrainedModel> TrainedModel::load(const Checkpoint& checkpoint) {
+  const std::string kind = checkpoint.has("kind") ? checkpoint.text("kind") : "";
+  if (kind == table_model_kind) return std::make_unique<TableModel>(TableModel::load(checkpoint));
+  if (kind == image_model_kind) return load_image_model(checkpoint);
+  if (kind == text_model_kind) return load_text_model(checkpoint);
+  if (kind == stream_model_kind) throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
+  throw FileError("it holds no model of a table, of images or of texts");
+}
+
+std::unique_ptr<TrainedModel> TrainedModel::load(const std::string& path, const Checkpoint& checkpoint) {
+  try {
+    return load(checkpoint);
+  } catch (const FileError& fault) {
+    throw FileError(fmt::format("{} cannot be used: {}", quoted_path(path), fault.what()));
+  }
+}
+
+void TrainedModel::save(Checkpoint& checkpoint) const {
+  save_reader(checkpoint);
+  save_trained_model(checkpoint, target(), loss(), model());
+}
+
+void TrainedModel::check_reads(const Input<float>& sample, const char* what) const {
+  try {
+    model().check(sample);
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}: {}", what, fault.what()));
+  }
+}
+
+void TrainedModel::check_row(const std::map<std::string, std::string>& row) const {
+  std::vector<std::string> faults;
+  for (const std::string& name : columns()) {
+    if (!row.contains(name)) faults.push_back(fmt::format("the column {} is missing", in_quotes(name)));
+  }
+  if (!faults.empty()) throw InvalidArgument(list_faults(faults));
+}
+
+void interpret(const Target& target, std::span<const double> outputs, Prediction& prediction) {
+  if (!target.is_class()) {
+    prediction.value = target.in_units(outputs[0]);
+    return;
+  }
+  std::size_t best = 0;
+  prediction.probabilities.resize(target.classes.size());
+  if (target.is_multiclass()) {
+    softmax_probabilities(outputs, prediction.probabilities);
+    best = most_probable(outputs);
+  } else {
+    const double probability = sigmoid(outputs[0]);
+    prediction.probabilities[0] = 1 - probability;
+    prediction.probabilities[1] = probability;
+    best = outputs[0] >= 0 ? 1 : 0;
+  }
+  prediction.value = static_cast<double>(best);
+  prediction.label = target.classes[best];
 }
 
 void save_trained_model(Checkpoint& checkpoint, const Target& target, const std::string& loss,

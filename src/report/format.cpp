@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,14 +24,6 @@ std::size_t character_length(std::string_view text) {
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   return first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
-}
-
-// With or without a sign.
-bool is_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc{} && end == text.data() + text.size();
 }
 
 using Replacement = std::pair<std::string_view, std::string_view>;
@@ -134,15 +124,6 @@ std::string markdown_text(std::string_view text) {
 }
 
 std::string csv_field(std::string_view text) { return csv_bytes(clean_text(text)); }
-
-std::string csv_bytes(std::string_view text) {
-  const bool is_formula =
-      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos && !is_number(text);
-  std::string field = is_formula ? "'" : "";
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) return field + std::string(text);
-  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
-  return '"' + field + '"';
-}
 
 std::string gnuplot_text(std::string_view text) {
   // In single quotes nothing but the quote itself means anything.

@@ -21,10 +21,7 @@ std::string shortened(std::string_view text, std::size_t most);
 std::string html_text(std::string_view text);  // between tags and inside quoted attributes
 std::string latex_text(std::string_view text);
 std::string markdown_text(std::string_view text);
-// Spreadsheets take a text that begins with =, +, -, @ or a tab for a formula, unless it is a number: such a text gets
-// an apostrophe in front. The second keeps all other bytes as they are.
-std::string csv_field(std::string_view text);
-std::string csv_bytes(std::string_view text);
+std::string csv_field(std::string_view text);     // csv_bytes (base/text.hpp) of clean text
 std::string gnuplot_text(std::string_view text);  // quoted; enhanced mode must be off where it is used
 
 // Lower-case letters, digits and single hyphens, for names of files and anchors.

@@ -1,9 +1,10 @@
-#include "cli/sweep_experiments.hpp"
+#include "cli/experiments.hpp"
 
+#include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/console.hpp"
 #include "cli/stop_signal.hpp"
+#include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/sweep.hpp"
 
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -19,14 +21,54 @@
 namespace ignd::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr std::size_t largest_file = 1 << 20;
+
+// Beside the installed program, or in the source tree.
+fs::path own_folder() {
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  const fs::path installed = program.parent_path().parent_path() / "share/ignd/experiments";
+  return fs::is_directory(installed, failed) ? installed : fs::path(IGND_EXPERIMENTS);
+}
+
+std::vector<std::string> own_names() {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(own_folder(), failed)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".toml"); }
+
+void read_one(const std::string& name, const fs::path& path, const ExperimentOptions& options,
+              std::vector<ExperimentFile>& files, std::vector<std::string>& faults) {
+  try {
+    std::string text = read_file(path, largest_file + 1);
+    if (text.size() > largest_file)
+      throw FileError(fmt::format("{} is too large for an experiment file", quoted_path(path)));
+    Experiment experiment = parse_experiment(text, path.stem(), options);
+    files.push_back({name, std::move(text), options, std::move(experiment)});
+  } catch (const InvalidArgument& fault) {
+    std::istringstream lines(fault.what());
+    for (std::string line; std::getline(lines, line);) faults.push_back(fmt::format("{}: {}", quoted_path(path), line));
+  } catch (const FileError& fault) {
+    faults.emplace_back(fault.what());
+  }
+}
+
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_after(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// In seconds: whoever waits for hours wants no log of thousands of lines.
+// In seconds. Long sweeps print less often.
 double pause_between_lines(double seconds_so_far) { return seconds_so_far > 300 ? 60 : 5; }
 
-// How far an experiment is: a bar on a terminal, and otherwise a line now and then.
+// Shows the progress of an experiment: a bar on a terminal, otherwise a line now and then.
 class SweepReporter {
  public:
   SweepReporter(const std::string& name, std::uint64_t there, std::uint64_t total)
@@ -35,13 +77,13 @@ class SweepReporter {
         total_(total),
         bar_(name, total, "runs", false),
         lines_(isatty(STDERR_FILENO) == 0) {
-    if (lines_) print_error("{}: {} runs, {} of them there already\n", name, total, there);
+    if (lines_) print_error("{}: {} runs, {} of them done already\n", name, total, there);
   }
 
   void update(const SweepProgress& now) {
     const double made = static_cast<double>(now.done) + now.under_way;
     const double share = std::min(1.0, (static_cast<double>(there_) + made) / static_cast<double>(total_));
-    const double seconds = seconds_since(start_);
+    const double seconds = seconds_after(start_);
     std::string words = fmt::format("{} of {} runs", there_ + now.done, total_);
     if (made > now.resumed) {
       const double left = (1 - share) * static_cast<double>(total_) * seconds / (made - now.resumed);
@@ -49,7 +91,7 @@ class SweepReporter {
     }
     if (now.failed > 0) words += fmt::format(", {} failed", now.failed);
     bar_.show(share, words);
-    if (!lines_ || made == 0 || seconds_since(last_) < pause_between_lines(seconds)) return;
+    if (!lines_ || made == 0 || seconds_after(last_) < pause_between_lines(seconds)) return;
     last_ = Clock::now();
     print_error("{}: {:.3g} %, {}\n", name_, 100 * share, words);
   }
@@ -57,8 +99,8 @@ class SweepReporter {
   void finish(const SweepProgress& made) {
     bar_.clear();
     const std::string failed =
-        made.failed == 0 ? "" : fmt::format(", {} of them failed (rates that are only tried often do)", made.failed);
-    print_error("{}: done in {}; {} runs made{}\n", name_, duration_text(seconds_since(start_)), made.done, failed);
+        made.failed == 0 ? "" : fmt::format(", {} of them failed (many rates of a search do)", made.failed);
+    print_error("{}: done in {}; {} runs made{}\n", name_, duration_text(seconds_after(start_)), made.done, failed);
   }
 
  private:
@@ -92,24 +134,24 @@ class ExperimentSweep {
   }
 
  private:
-  // The report shows one experiment of a name. Whoever puts another in its place is told.
+  // The report shows one experiment of a name: warns if this one replaces another.
   void put(const StoredExperiment& wanted) {
     for (const StoredExperiment& there : store_.experiments()) {
       if (there.name != wanted.name || (there.file == wanted.file && there.options == wanted.options)) continue;
       print_error(
-          "{}: {} has an experiment of this name that was asked for differently (`{}`); this one takes its place in "
+          "{}: {} has another experiment of this name (`{}`); this one takes its place in "
           "the report, and its runs stay\n",
           wanted.name, quoted_path(folder_), there.command);
     }
     store_.put(wanted);
   }
 
-  // First what can be named; then what that makes known: the next rung of a search, the runs at the rate that it chose.
+  // Repeats, because runs decide about others: the next rung of a search, the runs at the rate that it chose.
   void make_all_runs(const Experiment& experiment) {
     const auto start = Clock::now();
     const std::uint64_t total = count_runs(experiment, &store_);
     std::uint64_t there = count_done(experiment);
-    if (estimate_ == Estimate::wanted) say_how_long(experiment, total - there);
+    if (estimate_ == Estimate::wanted) print_estimate(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
     for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
@@ -122,12 +164,12 @@ class ExperimentSweep {
       so_far = sum(so_far, last);
       there = count_done(experiment);
     }
-    store_.add_wall_seconds(experiment.name, seconds_since(start));
+    store_.add_wall_seconds(experiment.name, seconds_after(start));
     if (!stop_.flag()) reporter.finish(so_far);
   }
 
-  // Only where somebody may want to come back later, or to ask for less.
-  void say_how_long(const Experiment& experiment, std::uint64_t missing) const {
+  // Only for long sweeps, so that users can come back later or ask for less.
+  void print_estimate(const Experiment& experiment, std::uint64_t missing) const {
     constexpr double long_enough = 60;
     const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
     const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
@@ -147,9 +189,9 @@ class ExperimentSweep {
   }
 
   int interrupted(const Experiment& experiment) const {
-    print_error("stopped: {} of {} runs of {} are in {}; the same command goes on from there{}\n",
-                count_done(experiment), count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
-                find_task(experiment.task).resumes() ? ", with the runs in flight from where they are" : "");
+    print_error("stopped: {} of {} runs of {} are in {}; the same command resumes them{}\n", count_done(experiment),
+                count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
+                find_task(experiment.task).resumes() ? ", also those in flight" : "");
     return interrupted_code;
   }
 
@@ -161,6 +203,32 @@ class ExperimentSweep {
 };
 
 }  // namespace
+
+std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& names, const ExperimentOptions& options,
+                                             std::vector<std::string>& faults) {
+  const std::vector<std::string> known = own_names();
+  std::vector<ExperimentFile> files;
+  for (const std::string& name : names.empty() ? known : names) {
+    if (is_path(name)) {
+      read_one(name, name, options, files, faults);
+      continue;
+    }
+    const auto own = std::ranges::find(known, name);
+    if (own != known.end()) {
+      read_one(*own, own_folder() / (*own + ".toml"), options, files, faults);
+    } else {
+      faults.push_back(fmt::format("there is no experiment {}{}; `ignd reproduce --list` shows them", in_quotes(name),
+                                   suggestion(name, known)));
+    }
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (files[i].experiment.name != files[k].experiment.name) continue;
+      faults.push_back(fmt::format("two experiments are named {}", in_quotes(files[i].experiment.name)));
+    }
+  }
+  return files;
+}
 
 int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
                       Estimate estimate) {

@@ -1,13 +1,12 @@
-#include "cli/report_folder.hpp"
+#include "report/report.hpp"
 
 #include "base/text.hpp"
-#include "cli/experiment_files.hpp"
-#include "cli/output.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/experiments.hpp"
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"
-#include "report/report.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +22,7 @@ std::string folder_without_out(const StoredExperiment& stored) {
   return stored.options.quick ? preview_folder : default_folder;
 }
 
-// The command with the folder, wherever that has gone since.
+// The command with the folder, which may have been moved.
 std::string command_in(const std::string& folder, const StoredExperiment& stored) {
   if (folder == folder_without_out(stored)) return stored.command;
   return stored.command + " --out " + shell_word(folder);
@@ -42,8 +41,7 @@ ExperimentResults collect(const StoredExperiment& stored, const Store& store, co
   return results;
 }
 
-// Every experiment that comes with the program and has a place in the paper: as it is there, or with nothing done yet.
-// None if none of those here has one.
+// All experiments of the program that are in the paper, with the results of this folder, if it has any of them.
 std::vector<ExperimentResults> paper_results(const std::vector<ExperimentResults>& here, const Store& store) {
   const auto in_paper = [](const auto& experiment) { return !experiment.paper.empty(); };
   if (std::ranges::none_of(here, in_paper)) return {};
@@ -70,8 +68,8 @@ int make_report(const std::string& folder) {
       code = 1;
       const std::string_view faults = fault.what();
       print_error(
-          "ignd: the experiment {} in {} is left out, since this version does not understand it ({}); `{}` makes "
-          "it anew\n",
+          "ignd: the experiment {} in {} is left out, since this version does not understand it ({}); `{}` runs "
+          "it again\n",
           in_quotes(stored.name), quoted_path(folder), printable(faults.substr(0, faults.find('\n')), 200),
           printable(command_in(folder, stored), 500));
     }

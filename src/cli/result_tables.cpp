@@ -1,21 +1,75 @@
-#include "cli/confusion_table.hpp"
+#include "cli/result_tables.hpp"
+
+#include "report/format.hpp"
+#include "report/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
 namespace {
 
+struct Measure {
+  std::string key;      // in JSON
+  std::string heading;  // of a column
+  std::optional<double> value;
+};
+using Measures = std::vector<Measure>;
+
+// Sums and squares of very large errors are not numbers.
+std::optional<double> finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+Measures measures(const Scores& quality) {
+  if (quality.regression) {
+    const RegressionMetrics& m = *quality.regression;
+    // Squares of very small errors are 0.
+    const std::optional<double> rmse = m.rmse == 0 && m.mae > 0 ? std::nullopt : std::optional(m.rmse);
+    return {{"mape", "mape", finite(m.mape)},
+            {"rmse", "rmse", finite(rmse)},
+            {"mae", "mae", finite(m.mae)},
+            {"r2", "r2", finite(m.r2)}};
+  }
+  if (quality.classification) {
+    const ClassificationMetrics& m = *quality.classification;
+    return {{"accuracy", "accuracy", m.accuracy},
+            {"log_loss", "log_loss", m.log_loss},
+            {"auc", "auc", m.auc},
+            {"average_precision", "avg_prec", m.average_precision},
+            {"precision", "precision", m.precision},
+            {"recall", "recall", m.recall},
+            {"f1", "f1", m.f1},
+            {"calibration_error", "calib_err", m.calibration_error}};
+  }
+  if (quality.multiclass) {
+    const MulticlassMetrics& m = *quality.multiclass;
+    return {{"accuracy", "accuracy", m.accuracy},
+            {"log_loss", "log_loss", m.log_loss},
+            {"macro_f1", "macro_f1", m.macro_f1}};
+  }
+  return {};
+}
+
+// Why there is no percentage error.
+std::string mape_note(const Scores& quality) {
+  if (!quality.regression || quality.regression->mape) return "";
+  const double nearest = quality.regression->nearest_to_zero;
+  return fmt::format("  mape is n/a: a target is {}, and its row alone would decide it\n",
+                     nearest > 0 ? fmt::format("{:.2g} of their mean size", nearest) : "zero");
+}
+
 using Words = std::vector<std::string>;
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
 
-// How many characters a text in UTF-8 has.
+// The number of characters in a UTF-8 text.
 std::size_t length_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
@@ -54,7 +108,7 @@ std::size_t longest_of(const Words& words) {
   return longest;
 }
 
-// Columns have the names of the classes, or their numbers where that would be too wide.
+// Columns have the names of the classes, or their numbers if the names would make the table too wide.
 struct Headings {
   Words rows, columns;
 };
@@ -126,7 +180,54 @@ std::optional<MulticlassMetrics> confusion_in(const Scores& quality) {
   return metrics;
 }
 
+// Rates that were given, as those of the baselines, mean nothing.
+std::string rate_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  return method.rate ? rate_text(*method.rate) : "none";
+}
+
+std::string failures_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  std::uint64_t failed = 0;
+  std::uint64_t done = 0;
+  for (const RateResult& rate : method.search) {
+    failed += rate.failed;
+    done += rate.done;
+  }
+  return fmt::format("{} of {}", failed, done);
+}
+
+void print_row(const std::string& name, std::size_t width, const std::string& rate, const std::string& score,
+               const std::string& failures) {
+  const std::string row = fmt::format("  {:<{}}  {:>10}  {:>22}  {:>12}", name, width, rate, score, failures);
+  print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+}
+
 }  // namespace
+
+void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows) {
+  std::size_t width = 0;
+  for (const Evaluated& row : rows) width = std::max(width, row.name.size());
+  for (const std::string& part : parts) width = std::max(width, part.size());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    print("{}{:<{}}", part > 0 ? "\n" : "", parts[part], width + 2);
+    for (const Measure& measure : measures(rows[0].on[part])) print(" {:>10}", measure.heading);
+    print("\n");
+    for (const Evaluated& row : rows) {
+      print("  {:<{}}", row.name, width);
+      for (const Measure& measure : measures(row.on[part])) print(" {:>10}", in_short(measure.value));
+      print("\n");
+    }
+    print("{}", mape_note(rows[0].on[part]));
+  }
+}
+
+void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality) {
+  for (const Measure& measure : measures(quality)) line.set(prefix + "." + measure.key, measure.value);
+  if (quality.regression && !quality.regression->mape) {
+    line.set(prefix + ".target_nearest_to_zero", quality.regression->nearest_to_zero);
+  }
+}
 
 std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std::string> classes) {
   constexpr std::size_t most_in_a_table = 20;
@@ -146,6 +247,16 @@ std::string confusion_text(const Scores& quality, std::span<const std::string> c
 
 void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes) {
   if (const auto confusion = confusion_in(quality)) set_confusion(line, *confusion, classes);
+}
+
+void print_comparison(const PanelResults& panel, const ScoreInfo& metric) {
+  std::size_t width = 0;
+  for (const MethodResults& method : panel.methods) width = std::max(width, method.name.size());
+  print_row("", width, "rate", metric.label, "runs failed");
+  for (const MethodResults& method : panel.methods) {
+    const Spread score = summarize(method).all;
+    print_row(method.name, width, rate_cell(method), with_spread(score.mean, score.deviation), failures_cell(method));
+  }
 }
 
 }  // namespace ignd::cli

@@ -1,0 +1,98 @@
+#include "cli/describe.hpp"
+
+#include "base/text.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace ignd::cli {
+namespace {
+
+std::string drop_reason(const ColumnCode& code) {
+  switch (code.reason) {
+    case ColumnCode::DropReason::constant:
+      return "the same in every training row";
+    case ColumnCode::DropReason::empty:
+      return "no value in any training row";
+    case ColumnCode::DropReason::ids:
+      return "nearly every row has its own text, like an id; --use-ids learns from it";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string left_out_text(const BadRowCount& bad_rows, std::uint64_t rows) {
+  const auto& [count, first] = bad_rows;
+  if (count == 0) return "";
+  return fmt::format("{} of {} rows {} left out; {}{}", with_commas(count), with_commas(rows),
+                     count == 1 ? "is" : "are", count == 1 ? "" : "the first is ", first);
+}
+
+std::string left_out_text(const TableDataset& task) { return left_out_text(task.bad_rows(), task.table().size()); }
+
+std::string describe(const Target& target) {
+  if (target.is_multiclass()) {
+    return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));
+  }
+  if (target.is_class()) {
+    return fmt::format("class {} or {}; probabilities are of {}", for_terminal(target.classes[0]),
+                       for_terminal(target.classes[1]), for_terminal(target.classes[1]));
+  }
+  if (target.logarithm) return "number, learned as the logarithm of what is expected";
+  return fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.format.describe(), target.mean, target.deviation);
+}
+
+void set_columns(JsonLine& line, std::span<const ColumnCode> columns) {
+  std::vector<std::string> names;
+  std::vector<std::string> reasons;
+  for (const ColumnCode& code : columns) {
+    if (code.form != ColumnCode::Form::dropped) continue;
+    names.push_back(code.name);
+    reasons.push_back(drop_reason(code));
+  }
+  line.set("dropped.columns", names).set("dropped.reasons", reasons);
+  names.clear();
+  std::vector<std::string> formats;
+  for (const ColumnCode& code : columns) {
+    if (code.form == ColumnCode::Form::dropped || code.format.kind == CellFormat::Kind::plain) continue;
+    names.push_back(code.name);
+    formats.push_back(describe(code));
+  }
+  line.set("recognised.columns", names).set("recognised.formats", formats);
+}
+
+std::string describe(const ColumnCode& code) {
+  using Form = ColumnCode::Form;
+  const std::string missing = code.missing > 0 ? fmt::format(", {} missing", with_commas(code.missing)) : "";
+  switch (code.form) {
+    case Form::dropped:
+      return "dropped: " + drop_reason(code);
+    case Form::scaled:
+      if (code.format.is_date()) {
+        return fmt::format("{}, always {}{}", code.format.describe(), date_text(code.calendar.first), missing);
+      }
+      return fmt::format("{}, {} {:.4g}, deviation {:.4g}{}", code.format.describe(),
+                         code.mostly_mean ? "mostly" : "mean", code.mean, code.deviation, missing);
+    case Form::date:
+      return fmt::format("{}, {} to {}{}", code.format.describe(), date_text(code.calendar.first),
+                         date_text(code.calendar.last), missing);
+    case Form::one_hot:
+      return fmt::format("text, {} values{}", code.levels.size(), missing);
+    case Form::hashed:
+      return fmt::format("text, {} values hashed to {} features{}", with_commas(code.distinct), Encoder::hash_features,
+                         missing);
+  }
+  return "";
+}
+
+void warn_of_skipped(std::span<const SkippedFile> files) {
+  if (files.empty()) return;
+  std::vector<std::string> faults;
+  for (const SkippedFile& file : files) faults.push_back(file.fault);
+  print_error("ignd: warning: {} file{} left out: {}\n", faults.size(), faults.size() == 1 ? " is" : "s are",
+              list_faults(faults));
+}
+
+}  // namespace ignd::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cli/console.hpp"
+#include "data/class_files.hpp"
+#include "learn/table_dataset.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+// What becomes of the columns of a table, and what is left out of the data.
+namespace ignd::cli {
+
+// What a target is, or what features a column gives, in a few words.
+std::string describe(const Target& target);
+std::string describe(const ColumnCode& code);
+
+// The columns that give no feature, with the reasons, and those that are neither plain numbers nor texts, with their
+// formats.
+void set_columns(JsonLine& line, std::span<const ColumnCode> columns);
+
+// "3 of 400 rows are left out; the first is row 7: the target 'y' is missing"; empty if all rows are used.
+std::string left_out_text(const TableDataset& task);
+std::string left_out_text(const BadRowCount& bad_rows, std::uint64_t rows);
+
+// Prints one line to the standard error if any files were left out.
+void warn_of_skipped(std::span<const SkippedFile> files);
+
+}  // namespace ignd::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "cli/console.hpp"
+#include "lab/experiment.hpp"
+#include "learn/dataset.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+// How good models are, as tables for people and as JSON for programs.
+namespace ignd::cli {
+
+// Prints a table of scores with a row for each predictor.
+struct Evaluated {
+  std::string name;
+  std::vector<Scores> on;  // one for each part of the data
+};
+void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows);
+
+// Sets the scores on one part as "PREFIX.rmse" and so on.
+void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);
+
+// How often each class was predicted as each other one: a table, or the ten most frequent confusions if there are more
+// than 20 classes. Ends with a line end.
+std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std::string> classes);
+
+// Sets "classes" and "confusion": an array for each true class with a number for each predicted one.
+void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<const std::string> classes);
+
+// The same for scores of two classes or more; nothing for numbers. The text begins with an empty line.
+std::string confusion_text(const Scores& quality, std::span<const std::string> classes);
+void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes);
+
+// Prints a line for each method: its rate, its score over the seeds, and how many runs failed, over all rates.
+void print_comparison(const PanelResults& panel, const ScoreInfo& metric);
+
+}  // namespace ignd::cli
