@@ -30,8 +30,9 @@ struct Trained {
 // what there is.
 using TrainProgress = std::function<bool(double share)>;
 
-// Trains a model on a table (CSV, TSV or svmlight, gzip or not), as `ignd train PATH` does with the same options: the
-// model has the same bits. Throws InvalidArgument for options, with the nearest name of one that does not exist;
+// Trains a model on a table (CSV, TSV or svmlight, gzip or not), or on a folder or archive of images or texts, as
+// `ignd train PATH` does with the same options: the model has the same bits. `path` may be the name of a data set that
+// `ignd data list` knows. Throws InvalidArgument for options, with the nearest name of one that does not exist;
 // FileError for data; Error where training diverged before there was anything to keep.
 IGND_API Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
 

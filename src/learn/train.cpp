@@ -33,7 +33,7 @@ void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
   static const std::vector<std::string> others{"optimizer", "rule", "transform", "lr", "seed"};
   std::vector<std::string> known = others;
   for (const RunKey& key : run_keys()) {
-    if (!key.is_option || (key.uses & RunKey::tables) == 0) continue;
+    if (!key.is_option || (key.uses & (RunKey::tables | RunKey::files)) == 0) continue;
     known.push_back(key.name);
     if (key.name != name) continue;
     try {
@@ -53,11 +53,25 @@ std::map<std::string, double> named_scores(const Scores& scores) {
   return named;
 }
 
+// Options that mean nothing for such data are refused rather than ignored.
+void refuse_foreign_keys(const TrainSettings& settings, DataKind kind) {
+  const bool table = kind == DataKind::table, images = kind == DataKind::images;
+  const RunKey::Use use = table ? RunKey::tables : images ? RunKey::images : RunKey::texts;
+  for (const RunKey& key : run_keys()) {
+    if ((key.uses & use) != 0 || !settings.contains(key.name)) continue;
+    throw InvalidArgument(fmt::format("the option '{}' cannot be given for {}", key.name,
+                                      table    ? "a table"
+                                      : images ? "images"
+                                               : "texts"));
+  }
+}
+
 RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
   RunSpec spec;
   spec.data.path = path;
   for (const auto& [name, value] : settings) set_key(spec, name, value);
   const DataKind kind = kind_of_data(spec);
+  refuse_foreign_keys(settings, kind);
   if (kind == DataKind::table && spec.dataset.target.empty()) spec.data.refuse_without_target();
   spec.complete(kind);
   const MethodWords words = method_words(settings);
