@@ -1,5 +1,4 @@
 #include "learn/model_outputs.hpp"
-
 #include "support.hpp"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "cli/console.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
+#include "data/example_reader.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
 
@@ -50,7 +51,7 @@ constexpr const char* any_data =
 CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group,
                               const char* meaning = any_data) {
   command->add_option("--format", data.format, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised")
-      ->check(is_one_of({"csv", "tsv", "svmlight", "vw"}))
+      ->check(is_one_of(ignd::format_names()))
       ->group(group);
   command->add_option("--delimiter", data.delimiter, "Between fields, if it is not recognised: one character, or tab")
       ->group(group);

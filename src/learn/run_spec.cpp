@@ -2,6 +2,7 @@
 
 #include "base/spec.hpp"
 #include "base/text.hpp"
+#include "data/example_reader.hpp"
 #include "data/image_cache.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
@@ -146,8 +147,8 @@ void add_data_keys(std::vector<RunKey>& keys) {
       "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
       [](auto& spec) -> auto& { return spec.checksum; }));
   add(guessed_key(
-      "format", columns, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised",
-      {"csv", "tsv", "svmlight", "vw"}, [](auto& spec) -> auto& { return spec.data.format; }));
+      "format", columns, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised", format_names(),
+      [](auto& spec) -> auto& { return spec.data.format; }));
   add(guessed_key(
       "delimiter", columns, "Between fields, if it is not recognised: one character, or tab", {},
       [](auto& spec) -> auto& { return spec.data.delimiter; }));
