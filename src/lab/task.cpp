@@ -9,7 +9,8 @@ namespace ignd {
 namespace {
 
 const std::vector<const Task*>& tasks() {
-  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &training_task()};
+  static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &prediction_changes_task(),
+                                            &training_task()};
   return all;
 }
 

@@ -90,6 +90,7 @@ std::vector<std::string> task_names();
 // the episodes, and the extra "early" that over the first half. A failed run counts with a return of 0 from the failure
 // on.
 const Task& frozen_lake_task();
+const Task& prediction_changes_task();
 
 // "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
 // recorded after each improvement (0: the initial policy).
