@@ -10,7 +10,6 @@
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 #include "learn/file_dataset.hpp"
-#include "learn/table_model.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>
