@@ -6,8 +6,6 @@
 #include "cli/console.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
-#include "cli/train_stream.hpp"
-#include "cli/training.hpp"
 #include "cli/training_data.hpp"
 #include "data/class_files.hpp"
 #include "data/network_file.hpp"

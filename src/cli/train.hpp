@@ -2,12 +2,19 @@
 
 #include "learn/run_spec.hpp"
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+namespace ignd {
+class Checkpoint;
+}
+
 namespace ignd::cli {
+
+class OutputFile;
+class TrainingData;
 
 struct TrainOptions : MethodWords {
   RunSpec spec;                    // its optimizer, rate and seed come from the words, and from here:
@@ -32,5 +39,10 @@ void refuse_options(const TrainOptions& options, const std::vector<std::string>&
 
 // Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.
 int train(TrainOptions options);
+
+// Its two ways, once the options have been checked: epochs over data that can be read again (training.cpp), beginning
+// with a search for the rate or resuming a saved run; and one pass over a stream (train_stream.cpp).
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved);
+int train_stream(const TrainOptions& options);
 
 }  // namespace ignd::cli
