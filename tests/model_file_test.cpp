@@ -159,7 +159,9 @@ TEST_F(TablesFromCode, SayWhatIsWrong) {
   EXPECT_EQ(fault({{"epochs", "-3"}}).substr(0, 20), "the option 'epochs' ");
   EXPECT_EQ(fault({{"bad-rows", "skipp"}}),
             "the option 'bad-rows' is 'skipp', but must be one of stop, skip, did you mean 'skip'?");
-  EXPECT_NE(fault({{"size", "8"}}), "") << "of images";
+  EXPECT_EQ(fault({{"size", "8"}}), "'size' can only be given for images");
+  EXPECT_EQ(fault({{"lambda", "2"}, {"memory", "9"}}), "'lambda', 'memory' can only be given with 'batch'");
+  EXPECT_EQ(fault({{"batch", "4"}, {"lambda", "2"}}), "'lambda' can only be given with 'batch-mode' exact");
   EXPECT_NE(fault({{"optimizer", "adamm"}}), "");
   EXPECT_NE(fault({{"optimizer", "adam"}, {"rule", "gradient"}}), "");
   EXPECT_NE(fault({{"lr", "0"}}), "");
@@ -309,6 +311,7 @@ TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
   EXPECT_THROW(model.predict({}), InvalidArgument);
   EXPECT_THROW(model.predict_file(path("none")), FileError);
   EXPECT_THROW(model.predict_file(path("m.ignd")), FileError);
+  EXPECT_TRUE(testing::contains(message_of([&] { train(photos, {{"loss", "squared"}}); }), "they have two classes"));
 }
 
 TEST_F(FilesFromCode, TextsArePredictedAsByTheTool) {

@@ -7,6 +7,7 @@
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"
 #include "learn/table_model.hpp"
+#include "models/model_specs.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -12,6 +12,7 @@
 #include "lab/optimizer_study.hpp"
 #include "lab/plan.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/run_checks.hpp"
 #include "report/format.hpp"
 #include "report/statistics.hpp"
 

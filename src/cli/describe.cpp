@@ -23,6 +23,21 @@ std::string drop_reason(const ColumnCode& code) {
 
 }  // namespace
 
+void print_formats(const std::map<std::string, CellFormat>& formats) {
+  for (const auto& [name, column] : formats) print("  {:<20} {}\n", printable(name), column.describe());
+}
+
+void set_formats(JsonLine& line, const std::map<std::string, CellFormat>& formats) {
+  if (formats.empty()) return;
+  std::vector<std::string> names;
+  std::vector<std::string> descriptions;
+  for (const auto& [name, column] : formats) {
+    names.push_back(name);
+    descriptions.push_back(column.describe());
+  }
+  line.set("recognised.columns", names).set("recognised.formats", descriptions);
+}
+
 std::string left_out_text(const BadRowCount& bad_rows, std::uint64_t rows) {
   const auto& [count, first] = bad_rows;
   if (count == 0) return "";
@@ -30,7 +45,9 @@ std::string left_out_text(const BadRowCount& bad_rows, std::uint64_t rows) {
                      count == 1 ? "is" : "are", count == 1 ? "" : "the first is ", first);
 }
 
-std::string left_out_text(const TableDataset& task) { return left_out_text(task.bad_rows(), task.table().size()); }
+std::string left_out_text(const TableDataset& dataset) {
+  return left_out_text(dataset.bad_rows(), dataset.table().size());
+}
 
 std::string describe(const Target& target) {
   if (target.is_multiclass()) {

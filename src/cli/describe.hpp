@@ -1,10 +1,12 @@
 #pragma once
 
 #include "cli/console.hpp"
+#include "data/cell_format.hpp"
 #include "data/class_files.hpp"
 #include "learn/table_dataset.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
@@ -19,8 +21,12 @@ std::string describe(const ColumnCode& code);
 // formats.
 void set_columns(JsonLine& line, std::span<const ColumnCode> columns);
 
+// The formats of a stream's columns that are not plain numbers or texts: lines for people, or for programs.
+void print_formats(const std::map<std::string, CellFormat>& formats);
+void set_formats(JsonLine& line, const std::map<std::string, CellFormat>& formats);
+
 // "3 of 400 rows are left out; the first is row 7: the target 'y' is missing"; empty if all rows are used.
-std::string left_out_text(const TableDataset& task);
+std::string left_out_text(const TableDataset& dataset);
 std::string left_out_text(const BadRowCount& bad_rows, std::uint64_t rows);
 
 // Prints one line to the standard error if any files were left out.

@@ -4,7 +4,6 @@
 #include "cli/result_tables.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/use_model.hpp"
-#include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/stream_model.hpp"

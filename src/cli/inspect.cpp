@@ -2,7 +2,6 @@
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
 #include "cli/use_model.hpp"
-#include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
 #include "learn/stream_model.hpp"
 

@@ -153,7 +153,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
-      if (option->count() > 0) options.given.push_back(option->get_name());
+      if (option->count() > 0 && !option->get_positional()) options.given.names.insert(option->get_name().substr(2));
     }
     code = train(options);
   });

@@ -4,7 +4,6 @@
 #include "cli/describe.hpp"
 #include "cli/save_model.hpp"
 #include "cli/use_model.hpp"
-#include "cli/use_stream_model.hpp"
 #include "ignd/checkpoint.hpp"
 #include "learn/stream_model.hpp"
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace ignd::cli {
+
+struct TrainOptions;
 
 // Predictions as comma-separated values, written as they are made: row,prediction[,probability].
 class PredictionWriter : Pinned {
@@ -55,5 +58,16 @@ class PredictionWriter : Pinned {
   WrittenPredictions written_;
   std::uint64_t bytes_cut_ = 0;
 };
+
+// The file of the predictions that `train --stream` makes before it learns from each example.
+
+// Throws FileError if the predictions would replace the data or a model.
+void check_predictions_file(const TrainOptions& options, const std::string& model);
+
+// Opens the file at `path`. A resumed run (`before` is its model's, from the file `resume`, after `rows` rows) finds
+// the predictions as they were when the model was saved: what a killed run wrote after that is cut off. Throws
+// FileError.
+std::unique_ptr<PredictionWriter> open_predictions(const std::string& path, const std::string& resume,
+                                                   const std::optional<StreamInput>& before, std::uint64_t rows);
 
 }  // namespace ignd::cli

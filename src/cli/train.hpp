@@ -1,17 +1,23 @@
 #pragma once
 
-#include "learn/run_spec.hpp"
+#include "learn/run_checks.hpp"
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
+
+namespace ignd {
+class Checkpoint;
+}
 
 namespace ignd::cli {
 
+class OutputFile;
+class TrainingData;
+
 struct TrainOptions : MethodWords {
-  RunSpec spec;                    // its optimizer, rate and seed come from the words, and from here:
-  std::vector<std::string> given;  // the names of the options that the user gave: "--epochs"
+  RunSpec spec;  // its optimizer, rate and seed come from the words, and from here:
+  GivenKeys given{.open = "--", .close = ""};
   std::uint64_t seed = 1;
   std::string save;  // empty: named after the data
   std::uint64_t save_every = 0;
@@ -25,12 +31,12 @@ struct TrainOptions : MethodWords {
   std::string predictions;
 };
 
-bool is_given(const TrainOptions& options, const std::string& name);
-
-// Throws InvalidArgument, with the reason, where the user gave one of the options.
-void refuse_options(const TrainOptions& options, const std::vector<std::string>& refused, const std::string& why);
-
 // Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.
 int train(TrainOptions options);
+
+// Its two ways, once the options have been checked: epochs over data that can be read again (training.cpp), beginning
+// with a search for the rate or resuming a saved run; and one pass over a stream (train_stream.cpp).
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved);
+int train_stream(const TrainOptions& options);
 
 }  // namespace ignd::cli

@@ -1,13 +1,11 @@
-#include "cli/train_stream.hpp"
-
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
-#include "cli/stream_predictions.hpp"
-#include "cli/use_stream_model.hpp"
+#include "cli/train.hpp"
 #include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -38,11 +36,10 @@ StreamOptions learner_options(const TrainOptions& options) {
                         .skip_bad_rows = options.spec.dataset.skip_bad_rows};
   if (!options.rule.empty()) learner.optimizer.rule = tidy_spec(options.rule);
   if (!options.transform.empty()) learner.optimizer.transform = tidy_spec(options.transform);
-  const bool rate_given = !options.rate.empty() && options.rate != "auto";
-  const std::string schedule = is_given(options, "--schedule") ? options.spec.training.schedule : "";
-  if (rate_given || !schedule.empty()) {
-    const double rate = rate_given ? parse_number(options.rate, "the learning rate") : 0.1;
-    learner.schedule = run_schedule(schedule.empty() ? "constant" : schedule, rate, std::nullopt);
+  const auto rate = rate_of(options);
+  const std::string schedule = options.given.has("schedule") ? options.spec.training.schedule : "";
+  if (rate || !schedule.empty()) {
+    learner.schedule = run_schedule(schedule.empty() ? "constant" : schedule, rate.value_or(0.1), std::nullopt);
   }
   return learner;
 }
@@ -54,19 +51,19 @@ void check_same_options(const TrainOptions& options, const StreamOptions& before
   const auto schedule = [](const StreamOptions& of) { return of.schedule ? of.schedule->spec() : "auto"; };
   const auto check = [&](const std::vector<std::string>& names, const char* what, const std::string& was,
                          const std::string& is) {
-    const bool given = std::ranges::any_of(names, [&](const std::string& name) { return is_given(options, name); });
+    const bool given = std::ranges::any_of(names, [&](const std::string& name) { return options.given.has(name); });
     if (!given || was == is) return;
     throw FileError(fmt::format("cannot resume {}: its {} is {}, not {}", quoted_path(options.resume), what,
                                 in_quotes(was), in_quotes(is)));
   };
-  check({"--bits"}, "bits", std::to_string(before.bits), std::to_string(asked.bits));
-  check({"--loss"}, "loss", before.loss, asked.loss);
-  check({"--optimizer", "--rule"}, "rule", before.optimizer.rule, asked.optimizer.rule);
-  check({"--optimizer", "--transform"}, "transform", before.optimizer.transform, asked.optimizer.transform);
-  check({"--lr", "--schedule"}, "schedule", schedule(before), schedule(asked));
-  check({"--l2"}, "l2", format_number(before.l2), format_number(asked.l2));
-  check({"--target"}, "target", input.target, options.spec.dataset.target);
-  check({"--weight"}, "weight", input.weight, options.spec.dataset.weight.value_or(""));
+  check({"bits"}, "bits", std::to_string(before.bits), std::to_string(asked.bits));
+  check({"loss"}, "loss", before.loss, asked.loss);
+  check({"optimizer", "rule"}, "rule", before.optimizer.rule, asked.optimizer.rule);
+  check({"optimizer", "transform"}, "transform", before.optimizer.transform, asked.optimizer.transform);
+  check({"lr", "schedule"}, "schedule", schedule(before), schedule(asked));
+  check({"l2"}, "l2", format_number(before.l2), format_number(asked.l2));
+  check({"target"}, "target", input.target, options.spec.dataset.target);
+  check({"weight"}, "weight", input.weight, options.spec.dataset.weight.value_or(""));
 }
 
 std::string skipped_text(std::uint64_t rows) {

@@ -1,5 +1,3 @@
-#include "cli/training.hpp"
-
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
@@ -7,6 +5,9 @@
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/train.hpp"
+#include "cli/training_data.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
 #include "learn/engine.hpp"

@@ -5,16 +5,10 @@
 #include "cli/describe.hpp"
 #include "cli/stop_signal.hpp"
 #include "data/cell_format.hpp"
-#include "data/tokenizer.hpp"
-#include "ignd/error.hpp"
-#include "ignd/network.hpp"
-#include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/table_dataset.hpp"
-#include "learn/table_model.hpp"
-#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -198,17 +192,15 @@ SearchBudget FileTrainingData::search_budget() const {
   return {.samples = some, .judged = some};
 }
 
-Shape image_shape(std::size_t size) { return Shape::image(image_channels, size, size); }
-Shape text_shape(std::size_t length) { return Shape::tokens(length, cl100k_vocabulary); }
-
 std::unique_ptr<TrainingData> image_data(std::shared_ptr<const Dataset> dataset) {
-  const auto& images = dynamic_cast<const ImageDataset&>(*dataset).images();
+  const auto& of_images = dynamic_cast<const ImageDataset&>(*dataset);
+  const ImageSet& images = of_images.images();
   const std::size_t size = images.height();
   if (!images.note().empty()) print_error("ignd: {}\n", images.note());
   return std::make_unique<FileTrainingData>(
       FileData{.dataset = dataset,
                .size = images.size(),
-               .shape = image_shape(size),
+               .shape = of_images.shape(),
                .samples = "images",
                .extent = "pixels",
                .details = {fmt::format("made {} x {} pixels, in red, green and blue", size, size)},
@@ -220,47 +212,13 @@ std::unique_ptr<TrainingData> text_data(std::shared_ptr<const Dataset> dataset) 
   const TextSet& texts = of_texts.texts();
   FileData data{.dataset = dataset,
                 .size = texts.size(),
-                .shape = text_shape(of_texts.reader().length),
+                .shape = of_texts.shape(),
                 .samples = "texts",
                 .extent = "tokens",
                 .details = {fmt::format("the last {} tokens of each", of_texts.reader().length)},
                 .skipped = texts.skipped()};
   if (!texts.header_note().empty()) data.details.push_back(texts.header_note());
   return std::make_unique<FileTrainingData>(std::move(data));
-}
-
-void check_table(const TrainOptions& options) {
-  if (options.spec.dataset.target.empty()) options.spec.data.refuse_without_target();
-  model_spec(options.spec.training.model, 1);
-  if (!options.spec.dataset.loss.empty()) check_loss(options.spec.dataset.loss);
-  options.spec.data.dialect();
-}
-
-// Images and texts have two classes.
-void check_class_loss(const TrainOptions& options, const char* samples) {
-  const std::string& loss = options.spec.dataset.loss;
-  if (loss.empty() || make_vector_loss(loss)->link() == Link::logit) return;
-  throw InvalidArgument(fmt::format("--loss {} cannot be given for {}: they have two classes, and the loss is logistic",
-                                    printable(loss), samples));
-}
-
-void check_images(const TrainOptions& options) {
-  check_class_loss(options, "images");
-  check_network(named_network(options.spec.training.model, image_shape(options.spec.size)));
-}
-
-void check_texts(const TrainOptions& options) {
-  const RunSpec& spec = options.spec;
-  if (!spec.text.empty()) {
-    if (spec.dataset.target.empty()) spec.data.refuse_without_target();
-    if (spec.dataset.target == spec.text) throw InvalidArgument("--text and --target name the same column");
-    spec.data.dialect();
-  } else {
-    refuse_options(options, {"--target", "--format", "--delimiter", "--header"},
-                   " cannot be given for files of text: their folders are their classes");
-  }
-  check_class_loss(options, "texts");
-  check_network(named_network(spec.training.model, text_shape(spec.length)));
 }
 
 // Shows how far the decoding of images is.
@@ -278,14 +236,6 @@ class DecodingProgress {
 };
 
 }  // namespace
-
-const TrainingKind& training_kind(DataKind kind) {
-  static const TrainingKind table{"a table", "tables", table_model_kind, RunKey::tables, check_table};
-  static const TrainingKind images{"images", "images", image_model_kind, RunKey::images, check_images};
-  static const TrainingKind texts{"texts", "texts", text_model_kind, RunKey::texts, check_texts};
-  if (kind == DataKind::table) return table;
-  return kind == DataKind::images ? images : texts;
-}
 
 std::unique_ptr<TrainingData> read_training_data(const TrainOptions& options, DataKind kind) {
   std::shared_ptr<const Dataset> dataset;

@@ -16,18 +16,6 @@
 
 namespace ignd::cli {
 
-// What `ignd train` needs to know of a kind of data before it reads any.
-struct TrainingKind {
-  const char* name;        // "a table"
-  const char* samples;     // "tables": what options may be refused for
-  const char* model_kind;  // of the model files
-  RunKey::Use use;
-  // Throws InvalidArgument for options that cannot be used with such data.
-  void (*check)(const TrainOptions& options);
-};
-
-const TrainingKind& training_kind(DataKind kind);
-
 // A dataset to learn from, and what there is to say of it.
 class TrainingData : Pinned {
  public:

@@ -26,6 +26,11 @@ int predict(const UseOptions& options);
 int evaluate(const UseOptions& options);
 int inspect(const UseOptions& options);
 
+// The same for a model that was learned from a stream (use_stream_model.cpp).
+int predict_stream(const UseOptions& options, const Checkpoint& checkpoint);
+int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint);
+int inspect_stream(const UseOptions& options, const Checkpoint& checkpoint);
+
 // What the options say about the data. Throws InvalidArgument for options that such data do not have.
 NewData new_data(const UseOptions& options, const TrainedModel& model);
 

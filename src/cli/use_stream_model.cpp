@@ -1,10 +1,11 @@
-#include "cli/use_stream_model.hpp"
-
 #include "base/text.hpp"
 #include "cli/console.hpp"
+#include "cli/describe.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
+#include "cli/use_model.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/metrics.hpp"
 #include "learn/stream_model.hpp"
@@ -93,21 +94,6 @@ std::string describe_target(const StreamModel& model) {
 }
 
 }  // namespace
-
-void print_formats(const std::map<std::string, CellFormat>& formats) {
-  for (const auto& [name, column] : formats) print("  {:<20} {}\n", printable(name), column.describe());
-}
-
-void set_formats(JsonLine& line, const std::map<std::string, CellFormat>& formats) {
-  if (formats.empty()) return;
-  std::vector<std::string> names;
-  std::vector<std::string> descriptions;
-  for (const auto& [name, column] : formats) {
-    names.push_back(name);
-    descriptions.push_back(column.describe());
-  }
-  line.set("recognised.columns", names).set("recognised.formats", descriptions);
-}
 
 int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   StreamModel model = StreamModel::load(options.model, checkpoint);

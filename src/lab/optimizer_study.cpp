@@ -157,7 +157,7 @@ double seconds_of(const std::function<void()>& work) {
   return seconds_since(start);
 }
 
-// About `most` of the rows, as far apart in memory as all of them.
+// About `count` of the rows, as far apart in memory as all of them.
 std::vector<std::uint32_t> thinned(const std::vector<std::uint32_t>& rows, std::size_t count) {
   const std::size_t step = 1 + rows.size() / count;
   std::vector<std::uint32_t> some;

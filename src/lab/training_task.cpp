@@ -1,12 +1,11 @@
 #include "base/stopped.hpp"
 #include "data/catalogue.hpp"
-#include "data/image.hpp"
-#include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
 #include "lab/task.hpp"
 #include "learn/baselines.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/run_checks.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>
@@ -46,11 +45,6 @@ bool is_named(const std::string& data) {
   return std::ranges::find(data_sets(), data, &DataSet::name) != data_sets().end();
 }
 
-Shape input_of(const RunSpec& spec, DataKind kind) {
-  if (kind == DataKind::texts) return Shape::tokens(spec.length, cl100k_vocabulary);
-  return Shape::image(image_channels, spec.size, spec.size);
-}
-
 // Samples of the parts, before any are left out, as far as that is known without reading them.
 struct PartSizes {
   double training = 0, validation = 0, test = 0;
@@ -71,7 +65,7 @@ PartSizes file_sizes(const RunSpec& spec) {
 
 // Measured on made-up samples of the same shape.
 double file_cost(const RunSpec& spec, DataKind kind) {
-  const Shape input = input_of(spec, kind);
+  const Shape input = sample_shape(spec, kind);
   const StepCost cost = measured_cost(named_network(spec.training.model, input), input, spec.training.optimizer);
   const PartSizes parts = file_sizes(spec);
   const auto epochs = static_cast<double>(spec.training.epochs);
@@ -115,8 +109,7 @@ class TrainingTask final : public Task {
     return "A model trained on a table, on images or on texts, as `ignd train` does it with the same options and seed: "
            "the seed draws the split, the initial weights and the order. The score is measured on the test samples, of "
            "the iterate that is kept; the curves are those of the iterate along the way, on the test samples (on as "
-           "many "
-           "as there are validation samples, until the end) and on the validation samples. A run has failed if it "
+           "many as there are validation samples, until the end) and on the validation samples. A run has failed if it "
            "diverges or predicts a constant. Data sets by name: california-housing, diamonds, imdb, cats-vs-dogs and "
            "cats-vs-dogs-3000; IMDB keeps its own test set. Runs that are interrupted are resumed.";
   }

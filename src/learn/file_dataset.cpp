@@ -14,15 +14,11 @@
 namespace ignd {
 namespace {
 
-std::vector<ClassDataset::Labelled> labels_of(const ImageSet& images) {
+// Of an ImageSet or a TextSet.
+template <class Files>
+std::vector<ClassDataset::Labelled> labels_of(const Files& files) {
   std::vector<ClassDataset::Labelled> labels;
-  for (std::size_t i = 0; i < images.size(); ++i) labels.push_back({images.label(i), images.part(i)});
-  return labels;
-}
-
-std::vector<ClassDataset::Labelled> labels_of(const TextSet& texts) {
-  std::vector<ClassDataset::Labelled> labels;
-  for (std::size_t i = 0; i < texts.size(); ++i) labels.push_back({texts.label(i), texts.part(i)});
+  for (std::size_t i = 0; i < files.size(); ++i) labels.push_back({files.label(i), files.part(i)});
   return labels;
 }
 
@@ -108,12 +104,12 @@ std::unique_ptr<Dataset> ImageDataset::with_split(Split split) const {
   return other;
 }
 
-std::string ImageDataset::model_spec(const std::string& text) const {
-  return named_network(text, Shape::image(image_channels, images_->height(), images_->width()));
-}
+std::string ImageDataset::model_spec(const std::string& text) const { return named_network(text, shape()); }
+
+Shape ImageDataset::shape() const { return Shape::image(image_channels, images_->height(), images_->width()); }
 
 Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> room) const {
-  const auto x = room.first(this->scratch_size());
+  const auto x = room.first(scratch_size());
   thread_local std::vector<std::uint8_t> pixels;
   pixels.resize(images_->image_bytes());
   images_->read_pixels(row, pixels);
@@ -162,9 +158,9 @@ std::unique_ptr<Dataset> TextDataset::with_split(Split split) const {
   return other;
 }
 
-std::string TextDataset::model_spec(const std::string& text) const {
-  return named_network(text, Shape::tokens(reader_.length, reader_.vocabulary));
-}
+std::string TextDataset::model_spec(const std::string& text) const { return named_network(text, shape()); }
+
+Shape TextDataset::shape() const { return Shape::tokens(reader_.length, reader_.vocabulary); }
 
 Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*room*/) const {
   const auto tokens = texts_->tokens(row);

@@ -4,6 +4,7 @@
 #include "data/image_set.hpp"
 #include "data/text_set.hpp"
 #include "learn/dataset.hpp"
+#include "models/layer.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace ignd {
 
-// Samples of two classes, which do not come from a table.
+// Samples of two classes: images or texts.
 class ClassDataset : public Dataset {
  public:
   std::size_t size() const { return labels_.size(); }
@@ -64,6 +65,7 @@ class ImageDataset final : public ClassDataset {
   explicit ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
 
   const ImageSet& images() const { return *images_; }
+  Shape shape() const;  // of an image, as a network reads it
 
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
@@ -80,7 +82,7 @@ class ImageDataset final : public ClassDataset {
 // The kind of a model file.
 inline constexpr const char* text_model_kind = "text model";
 
-// Of the tokens of a text.
+// Tokens.
 inline constexpr std::size_t longest_text = 100'000;
 
 // Which of two classes a text is of. A network reads the last `length` tokens of a text.
@@ -103,6 +105,7 @@ class TextDataset final : public ClassDataset {
 
   const TextSet& texts() const { return *texts_; }
   const Reader& reader() const { return reader_; }
+  Shape shape() const;  // of a text, as a network reads it
 
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;

@@ -1,5 +1,3 @@
-#include "learn/file_models.hpp"
-
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "data/catalogue.hpp"
@@ -10,6 +8,7 @@
 #include "ignd/error.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/trained_model.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -4,14 +4,10 @@
 #include "base/text.hpp"
 #include "data/example_reader.hpp"
 #include "data/image_cache.hpp"
-#include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
-#include "ignd/network.hpp"
 #include "ignd/step_rule.hpp"
 #include "ignd/transform.hpp"
 #include "learn/file_dataset.hpp"
-#include "learn/table_model.hpp"
-#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -404,44 +400,6 @@ RunSpec spec_of(const Settings& settings) {
     if (value != key.default_value) key.set(spec, value);
   }
   return spec;
-}
-
-std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
-  std::vector<std::string> faults;
-  const auto try_out = [&](const std::function<void()>& use) {
-    try {
-      use();
-    } catch (const InvalidArgument& fault) {
-      faults.emplace_back(fault.what());
-    }
-  };
-  const TrainingOptions& training = spec.training;
-  if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
-  if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
-  if (!(spec.dataset.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
-  if (!(spec.dataset.test > 0)) faults.emplace_back("there are no test rows to measure on");
-  if (training.batch && training.batch->size == 0) {
-    faults.emplace_back("exact steps, and other options of batches, need a batch of one row at least");
-  }
-  if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
-  if (!(training.l2 >= 0) || !std::isfinite(training.l2)) {
-    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", training.l2));
-  }
-  try_out([&] { spec.data.dialect(); });
-  try_out([&] { run_schedule(training.schedule, 1, 1); });
-  if (!spec.is_baseline()) {
-    try_out([&] {
-      if (kind == DataKind::table) {
-        model_spec(training.model, 1);
-      } else if (kind == DataKind::images) {
-        check_network(named_network(training.model, Shape::image(image_channels, spec.size, spec.size)));
-      } else {
-        check_network(named_network(training.model, Shape::tokens(spec.length, cl100k_vocabulary)));
-      }
-    });
-  }
-  if (!spec.dataset.loss.empty()) try_out([&] { check_loss(spec.dataset.loss); });
-  return faults;
 }
 
 }  // namespace ignd

@@ -74,7 +74,4 @@ std::optional<double> rate_of(const MethodWords& words);
 Settings settings_of(const RunSpec& spec);
 RunSpec spec_of(const Settings& settings);
 
-// What is wrong with a spec, as far as that can be told without its data; one text each. `kind` is that of the data.
-std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind);
-
 }  // namespace ignd

@@ -5,7 +5,6 @@
 #include "core/importance.hpp"
 #include "ignd/checkpoint.hpp"
 #include "learn/model_outputs.hpp"
-#include "learn/stream_statistics.hpp"
 
 #include <algorithm>
 #include <bit>

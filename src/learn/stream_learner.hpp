@@ -5,8 +5,7 @@
 #include "ignd/linear.hpp"
 #include "ignd/stream.hpp"
 #include "learn/centring.hpp"
-#include "learn/held_examples.hpp"
-#include "learn/stream_targets.hpp"
+#include "learn/stream_state.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -8,6 +8,7 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/table_model.hpp"
+#include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <bit>

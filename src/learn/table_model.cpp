@@ -3,9 +3,7 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "ignd/network.hpp"
 #include "learn/model_outputs.hpp"
-#include "models/model_specs.hpp"
 
 #include <utility>
 #include <vector>
@@ -28,37 +26,6 @@ auto blaming(const DataFile& file, Use use) -> decltype(use()) {
 }
 
 }  // namespace
-
-std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs) {
-  const std::string several = outputs == 1 ? "" : fmt::format(",outputs={}", outputs);
-  if (text == "linear") {
-    return outputs == 1 ? fmt::format("linear:features={}", features)
-                        : fmt::format("mlp:widths={},activation=identity{}", features, several);
-  }
-  constexpr std::string_view mlp = "mlp:";
-  if (is_network_name(text)) {
-    if (outputs != 1) {
-      throw InvalidArgument(
-          fmt::format("{} has one output, but the target needs {}; use linear or mlp:", in_quotes(text), outputs));
-    }
-    std::string network = named_network(text, Shape::values(features));
-    check_network(network);
-    return network;
-  }
-  if (!text.starts_with(mlp)) {
-    static const std::vector<std::string> known{"linear", "mlp", "network", "cnn", "lstm"};
-    const std::string near = suggestion(text.substr(0, text.find(':')), known);
-    throw InvalidArgument(
-        fmt::format("there is no model {}{} linear, mlp: with the widths of its layers, such as mlp:32,64,32, or "
-                    "network: with its layers",
-                    in_quotes(text), near.empty() ? "; use" : near + " There are"));
-  }
-  std::string spec = fmt::format("mlp:widths={}", features);
-  for (const std::string_view width : split(std::string_view(text).substr(mlp.size()), ',')) {
-    spec += fmt::format("x{}", parse_count(width, fmt::format("a width of {}", in_quotes(text))));
-  }
-  return spec + several;
-}
 
 // A column that the model knows as text is text, even if this table has only numbers in it. What it knows as numbers or
 // dates must be such.

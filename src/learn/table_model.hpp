@@ -7,10 +7,6 @@
 
 namespace ignd {
 
-// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for these numbers of inputs and outputs, as make_model
-// wants it. Throws InvalidArgument.
-std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs = 1);
-
 // The kind of a model file.
 inline constexpr const char* table_model_kind = "table model";
 

@@ -1,9 +1,11 @@
 #include "ignd/train.hpp"
 
 #include "base/text.hpp"
+#include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/run_checks.hpp"
 #include "learn/search.hpp"
 #include "learn/trained_model.hpp"
 
@@ -53,17 +55,10 @@ std::map<std::string, double> named_scores(const Scores& scores) {
   return named;
 }
 
-// Options that mean nothing for such data are refused rather than ignored.
-void refuse_foreign_keys(const TrainSettings& settings, DataKind kind) {
-  const bool table = kind == DataKind::table, images = kind == DataKind::images;
-  const RunKey::Use use = table ? RunKey::tables : images ? RunKey::images : RunKey::texts;
-  for (const RunKey& key : run_keys()) {
-    if ((key.uses & use) != 0 || !settings.contains(key.name)) continue;
-    throw InvalidArgument(fmt::format("the option '{}' cannot be given for {}", key.name,
-                                      table    ? "a table"
-                                      : images ? "images"
-                                               : "texts"));
-  }
+GivenKeys given_keys(const TrainSettings& settings) {
+  GivenKeys given{.open = "'", .close = "'"};
+  for (const auto& [name, value] : settings) given.names.insert(name);
+  return given;
 }
 
 RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
@@ -71,9 +66,9 @@ RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
   spec.data.path = path;
   for (const auto& [name, value] : settings) set_key(spec, name, value);
   const DataKind kind = kind_of_data(spec);
-  refuse_foreign_keys(settings, kind);
-  if (kind == DataKind::table && spec.dataset.target.empty()) spec.data.refuse_without_target();
+  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
   spec.complete(kind);
+  check_training(given_keys(settings), spec, kind);
   const MethodWords words = method_words(settings);
   spec.training.optimizer = optimizer_of(words, spec.batch);
   if (const auto rate = rate_of(words)) spec.training.rate = *rate;

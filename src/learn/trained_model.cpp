@@ -5,7 +5,6 @@
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/file_dataset.hpp"
-#include "learn/file_models.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/stream_model.hpp"
 #include "learn/table_model.hpp"

@@ -122,6 +122,11 @@ class TrainedModel {
   Parts parts_;
 };
 
+// Models of images and of texts, which tell two classes apart (file_models.cpp). Throw FileError for a checkpoint
+// without such a model, or with one that does not fit together.
+std::unique_ptr<TrainedModel> load_image_model(const Checkpoint& checkpoint);
+std::unique_ptr<TrainedModel> load_text_model(const Checkpoint& checkpoint);
+
 // Sets what a model's outputs mean for a target.
 void interpret(const Target& target, std::span<const double> outputs, Prediction& prediction);
 

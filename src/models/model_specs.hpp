@@ -3,6 +3,7 @@
 #include "ignd/mlp.hpp"
 #include "models/layer.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ std::string named_network(std::string_view text, const Shape& input);
 
 // Whether a text starts with one of these names.
 bool is_network_name(std::string_view text);
+
+// "linear", "mlp:32,64,32" or "network:dense 32; tanh; dense 1" for these numbers of inputs and outputs, as make_model
+// wants it. Throws InvalidArgument.
+std::string model_spec(const std::string& text, std::size_t features, std::size_t outputs = 1);
 
 std::vector<std::string> activation_names();
 std::string activation_name(Activation activation);

@@ -1,0 +1,150 @@
+#include "learn/run_checks.hpp"
+
+#include "base/text.hpp"
+#include "data/class_files.hpp"
+#include "data/image.hpp"
+#include "data/tokenizer.hpp"
+#include "ignd/error.hpp"
+#include "ignd/network.hpp"
+#include "ignd/vector_loss.hpp"
+#include "models/model_specs.hpp"
+
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace ignd {
+namespace {
+
+struct KindInfo {
+  RunKey::Use use;
+  const char* samples;
+};
+
+KindInfo info_of(DataKind kind) {
+  if (kind == DataKind::table) return {RunKey::tables, "tables"};
+  return kind == DataKind::images ? KindInfo{RunKey::images, "images"} : KindInfo{RunKey::texts, "texts"};
+}
+
+void check_model(const RunSpec& spec, DataKind kind) {
+  const std::string& model = spec.training.model;
+  if (kind == DataKind::table) {
+    model_spec(model, 1);
+  } else {
+    check_network(named_network(model, sample_shape(spec, kind)));
+  }
+}
+
+void check_table(const RunSpec& spec) {
+  if (spec.dataset.target.empty()) spec.data.refuse_without_target();
+  spec.data.dialect();
+}
+
+void check_texts(const GivenKeys& given, const RunSpec& spec) {
+  if (spec.text.empty()) {
+    given.refuse({"target", "format", "delimiter", "header"},
+                 "cannot be given for files of text: their folders are their classes");
+    return;
+  }
+  if (holds_files(spec.data.path)) {
+    throw InvalidArgument(
+        fmt::format("{} names a column of a table, but {} holds files", given.shown("text"), spec.data.name()));
+  }
+  check_table(spec);
+  if (spec.dataset.target == spec.text) {
+    throw InvalidArgument(fmt::format("{} and {} name the same column", given.shown("text"), given.shown("target")));
+  }
+}
+
+// Images and texts have two classes.
+void check_loss_of(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
+  const std::string& loss = spec.dataset.loss;
+  if (loss.empty()) return;
+  check_loss(loss);
+  if (kind == DataKind::table || make_vector_loss(loss)->link() == Link::logit) return;
+  throw InvalidArgument(fmt::format("{} {} cannot be given for {}: they have two classes, and the loss is logistic",
+                                    given.shown("loss"), printable(loss), info_of(kind).samples));
+}
+
+void check_batch(const GivenKeys& given, const BatchOptions& batch) {
+  if (!given.has("batch")) {
+    given.refuse({"batch-mode", "lambda", "adaptive-lambda", "memory"},
+                 fmt::format("can only be given with {}", given.shown("batch")));
+    return;
+  }
+  if (batch.size == 0) given.refuse({"batch"}, "is 0, but a batch needs one sample at least");
+  if (batch.mode == BatchMode::average) {
+    given.refuse({"lambda", "adaptive-lambda"},
+                 fmt::format("can only be given with {} exact", given.shown("batch-mode")));
+  }
+}
+
+}  // namespace
+
+std::string GivenKeys::shown(std::string_view name) const { return fmt::format("{}{}{}", open, name, close); }
+
+void GivenKeys::refuse(const std::vector<std::string>& keys, std::string_view why) const {
+  std::vector<std::string> found;
+  for (const std::string& key : keys) {
+    if (has(key)) found.push_back(shown(key));
+  }
+  if (!found.empty()) throw InvalidArgument(fmt::format("{} {}", join(found, ", "), why));
+}
+
+void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_view why) {
+  std::vector<std::string> foreign;
+  for (const RunKey& key : run_keys()) {
+    if ((key.uses & use) != 0) continue;
+    if (use != RunKey::stream && key.uses == RunKey::images) given.refuse({key.name}, "can only be given for images");
+    if (use != RunKey::stream && key.uses == RunKey::texts) given.refuse({key.name}, "can only be given for texts");
+    foreign.push_back(key.name);
+  }
+  given.refuse(foreign, why);
+}
+
+void check_training(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
+  if (spec.data.path.empty()) throw InvalidArgument("name the file to train on");
+  const auto [use, samples] = info_of(kind);
+  refuse_foreign_keys(given, use, fmt::format("cannot be given for {}", samples));
+  if (kind == DataKind::table) check_table(spec);
+  if (kind == DataKind::texts) check_texts(given, spec);
+  check_loss_of(given, spec, kind);
+  check_model(spec, kind);
+  check_batch(given, spec.batch);
+}
+
+std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
+  std::vector<std::string> faults;
+  const auto try_out = [&](const std::function<void()>& use) {
+    try {
+      use();
+    } catch (const InvalidArgument& fault) {
+      faults.emplace_back(fault.what());
+    }
+  };
+  const TrainingOptions& training = spec.training;
+  if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
+  if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
+  if (!(spec.dataset.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");
+  if (!(spec.dataset.test > 0)) faults.emplace_back("there are no test rows to measure on");
+  if (training.batch && training.batch->size == 0) {
+    faults.emplace_back("exact steps, and other options of batches, need a batch of one row at least");
+  }
+  if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
+  if (!(training.l2 >= 0) || !std::isfinite(training.l2)) {
+    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", training.l2));
+  }
+  try_out([&] { spec.data.dialect(); });
+  try_out([&] { run_schedule(training.schedule, 1, 1); });
+  if (!spec.is_baseline()) try_out([&] { check_model(spec, kind); });
+  if (!spec.dataset.loss.empty()) try_out([&] { check_loss(spec.dataset.loss); });
+  return faults;
+}
+
+Shape sample_shape(const RunSpec& spec, DataKind kind) {
+  if (kind == DataKind::texts) return Shape::tokens(spec.length, cl100k_vocabulary);
+  return Shape::image(image_channels, spec.size, spec.size);
+}
+
+}  // namespace ignd
