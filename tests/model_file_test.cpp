@@ -307,6 +307,10 @@ TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
   EXPECT_EQ(expect_same(photos).size(), 24U) << "what cannot be read is left out";
   expect_to_be_saved(photos);
 
+  testing::make_archive(path("broken.zip"), {{"z.png", "no image"}, pictures()[0], {"a.png", "no image"}});
+  const std::string warning = run_tool({"predict", path("m.ignd"), path("broken.zip")}).err;
+  EXPECT_LT(warning.find("a.png"), warning.find("z.png")) << warning;
+
   EXPECT_TRUE(testing::contains(message_of([&] { model.predict({{"a", "1"}}); }), "of images"));
   EXPECT_THROW(model.predict({}), InvalidArgument);
   EXPECT_THROW(model.predict_file(path("none")), FileError);

@@ -106,6 +106,7 @@ PredictionReport ImageModel::predict(const NewData& data, const OnPrediction& us
     throw FileError(
         fmt::format("{} holds no image that can be read: {}", data.file.name(), report.skipped.front().fault));
   }
+  std::ranges::sort(report.skipped, {}, &SkippedFile::name);
   report.samples = samples.size() - report.skipped.size();
   for (const PredictedSample& sample : samples) {
     if (sample.usable && !use(sample)) break;
