@@ -329,6 +329,7 @@ TEST_F(OnlineTest, SaysWhatIsWrongWithFiles) {
     OnlineLearner::load(path("other.ignd"));
   });
   expect_fault("none.ignd", [&] { OnlineLearner::load(path("none.ignd")); });
+  EXPECT_THROW(OnlineLearner("y").predict_file(labels), InvalidArgument) << "nothing says how to read it";
   EXPECT_THROW(OnlineLearner("y", {.bits = 0}), InvalidArgument);
   EXPECT_THROW(OnlineLearner("y", {.loss = "hinge"}), InvalidArgument);
   EXPECT_THROW(OnlineLearner("").learn({{"a", 1}}, 1), InvalidArgument);

@@ -275,6 +275,8 @@ std::vector<OnlinePrediction> OnlineLearner::predict_file(const std::string& pat
   DataFile data;
   data.path = path;
   const StreamModel& model = content_->model;
+  if (!model.has_settings())
+    throw InvalidArgument("nothing has been learned that says how to read a file; learn first");
   const auto reader = model.open_new(data, {}, BadRows::stop);
   std::vector<OnlinePrediction> predictions;
   ExampleBlock block;
