@@ -23,7 +23,7 @@ struct DerivativeReport {
 struct DerivativeOptions {
   double tolerance = 0;                // of relative errors; 0: 1e-5, and 5e-3 for models of floats
   std::size_t samples = 10;            // inputs of a model, or outputs for each target of a loss, that are drawn
-  std::size_t most_parameters = 1000;  // of a larger model, this many are drawn and compared
+  std::size_t most_parameters = 1000;  // of a larger model, at most this many are drawn
   bool curvature_is_bound = false;     // l_ff may be larger than the second derivative (docs/extending.md)
   std::uint64_t seed = 1;
 };

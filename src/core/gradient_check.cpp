@@ -37,7 +37,8 @@ template <class T>
 std::string active_fault(const Outer<T>& block) {
   std::size_t next = 0;
   for (const std::uint32_t row : block.active) {
-    if (row < next || row >= block.u.size()) return "the active rows of a block are not in increasing order";
+    if (row >= block.u.size()) return "an active row of a block is behind its last row";
+    if (row < next) return "the active rows of a block are not in increasing order";
     next = row + 1;
   }
   for (std::size_t r = 0; r < block.u.size(); ++r) {

@@ -68,8 +68,6 @@ bool is_collapsed(const Dataset& dataset, const Scores& scores) {
   return scores.is_measured() && scores.deviation <= same * dataset.target_deviation();
 }
 
-void check_loss(const std::string& loss) { make_vector_loss(loss); }
-
 Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output) {
   const auto loss = make_loss(dataset.loss());
   const Target& target = dataset.target();

@@ -116,9 +116,6 @@ bool is_collapsed(const Dataset& dataset, const Scores& scores);
 // Draws `count` of the rows by the seed and a name; 0: all stay.
 void keep_some(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint64_t seed, const char* name);
 
-// Throws InvalidArgument unless a target may be learned by this loss, as users write it.
-void check_loss(const std::string& loss);
-
 // Judges a function that gives the model's output for a sample. An output that means no finite number leaves nothing
 // but an infinite loss.
 using OutputOf = std::function<double(const Input<float>& x)>;
