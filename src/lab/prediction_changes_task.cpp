@@ -141,12 +141,12 @@ RunResult PredictionChangesTask::run(const RunConfig& config, const RunControl& 
   double difference = 0;
   constexpr int halves = 6;  // half decades on either side of 1
   for (int half = -halves; half <= halves; ++half) {
-    if (control.stop()) throw Stopped();
     const double exponent = half / 2.0, phi = std::pow(10, exponent);
     // The same models and samples at each phi, but for the scale.
     RandomStream stream(config.seed, "prediction changes");
     std::vector<double> sizes;
     for (std::uint64_t draw = 0; draw < settings.count("draws"); ++draw) {
+      if (control.stop()) throw Stopped();
       const Draw drawn = linear ? one_hot(stream, phi) : network(stream, phi);
       const double y = draw_target(*loss, stream);
       Trainer<double> trainer(

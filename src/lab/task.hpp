@@ -90,6 +90,8 @@ std::vector<std::string> task_names();
 // the episodes, and the extra "early" that over the first half. A failed run counts with a return of 0 from the failure
 // on.
 const Task& frozen_lake_task();
+
+// "prediction-changes": how far one step moves a prediction, against the formulas of the paper's table 1.
 const Task& prediction_changes_task();
 
 // "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
