@@ -1,5 +1,6 @@
 #include "lab/store.hpp"
 
+#include "base/atomic_file.hpp"
 #include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
@@ -191,26 +192,22 @@ int pragma_value(const Connection& connection, const char* sql) {
 // Locks the folder for the lifetime of this object. The system unlocks it, however the program ends.
 class FolderLock : Pinned {
  public:
-  explicit FolderLock(const std::filesystem::path& folder) {
-    const std::filesystem::path path = folder / "results.lock";
-    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) {
+  explicit FolderLock(const std::filesystem::path& folder)
+      : file_(::open((folder / "results.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (!file_.is_open()) {
       throw FileError(fmt::format("cannot write to the folder {} ({}); choose another with --out", quoted_path(folder),
                                   std::strerror(errno)));
     }
-    if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    const int why = errno;
-    ::close(file_);
-    if (why != EWOULDBLOCK) {
-      throw FileError(fmt::format("cannot lock the folder {} ({})", quoted_path(folder), std::strerror(why)));
+    if (flock(*file_, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno != EWOULDBLOCK) {
+      throw FileError(fmt::format("cannot lock the folder {} ({})", quoted_path(folder), std::strerror(errno)));
     }
     throw FileError(fmt::format("another ignd is working in the folder {}; wait for it, or choose another with --out",
                                 quoted_path(folder)));
   }
-  ~FolderLock() { ::close(file_); }
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 std::string extras_text(const RunResult& result) {
