@@ -32,8 +32,8 @@ struct TrainingOptions {
   double l2 = 0;
   std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
-  // One of several runs that are compared. What a user should hear of a run of their own is then a failure like any
-  // other: a model that collapsed, a rate that l2 does not allow, a lambda that leaves a system singular.
+  // One of several runs that are compared: a model that collapsed, a rate that l2 does not allow or a lambda that
+  // leaves a system singular then fails this run, instead of being an error that the user is told.
   bool is_trial = false;
 };
 
@@ -44,7 +44,7 @@ Schedule run_schedule(const std::string& text, double rate, std::optional<std::u
 
 std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
 
-// Throws InvalidArgument where such a run cannot be: a batch of more samples than there are, or than fit into memory.
+// Throws InvalidArgument for a run that is not possible: a batch of more samples than there are, or than fit in memory.
 void check_run(const Dataset& dataset, const TrainingOptions& options);
 
 struct EpochReport {
