@@ -41,8 +41,9 @@ inline std::string_view trim(std::string_view text, std::string_view blanks = " 
 
 std::string join(std::span<const std::string> words, std::string_view separator);
 
-// A field of comma-separated values: always in quotes, or where it needs them. Spreadsheets take a text for a formula
-// that begins with one of = + - @ or a tab and is not a number: csv_bytes puts an apostrophe in front of it.
+// A field of comma-separated values: csv_quoted always puts it in quotes, csv_bytes only where it needs them.
+// Spreadsheets take a text for a formula that begins with one of = + - @ or a tab and is not a number: csv_bytes puts
+// an apostrophe in front of it.
 std::string csv_quoted(std::string_view text);
 std::string csv_bytes(std::string_view text);
 

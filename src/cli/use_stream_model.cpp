@@ -41,9 +41,9 @@ void for_each_prediction(const DataFile& data, ExampleReader& reader, const Stre
 }
 
 // Scores the rows as they come. Those of classes are kept, since the area under the curve needs their order.
-class Judgement {
+class RowScorer {
  public:
-  explicit Judgement(const StreamModel& model) : model_(model), classes_(model.learner().classes()) {}
+  explicit RowScorer(const StreamModel& model) : model_(model), classes_(model.learner().classes()) {}
 
   void add(double label, double weight, const StreamPrediction& made) {
     if (!model_.learner().classifies()) {
@@ -66,14 +66,14 @@ class Judgement {
     return {name(classes_.negative()), name(classes_.positive())};
   }
 
-  Scores quality() const {
-    Scores quality;
+  Scores scores() const {
+    Scores scores;
     if (model_.learner().classifies()) {
-      quality.classification = classification_metrics(y_, logit_, weight_);
+      scores.classification = classification_metrics(y_, logit_, weight_);
     } else {
-      quality.regression = sums_.metrics();
+      scores.regression = sums_.metrics();
     }
-    return quality;
+    return scores;
   }
 
  private:
@@ -144,13 +144,13 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   const CsvColumns columns{
       .target = model.input().target, .weight = options.weight, .text_target = model.input().text_target};
   const auto reader = model.open_new(options.data, columns, options.skips_bad_rows() ? BadRows::skip : BadRows::stop);
-  Judgement judgement(model);
+  RowScorer scorer(model);
   std::uint64_t left_out = 0;
   for_each_prediction(options.data, *reader, model.learner(),
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         if (std::isnan(block.target[i])) return true;
                         try {
-                          judgement.add(block.target[i], block.weight[i], made);
+                          scorer.add(block.target[i], block.weight[i], made);
                         } catch (const BadSample& fault) {
                           if (!options.skips_bad_rows()) throw BadRow(block.line[i], fault.what());
                           ++left_out;
@@ -159,18 +159,18 @@ int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
                       });
   left_out += reader->skipped_rows();
   if (left_out > 0) print_error("ignd: {} rows are left out\n", with_commas(left_out));
-  if (judgement.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
-  const Scores quality = judgement.quality();
+  if (scorer.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
+  const Scores scores = scorer.scores();
   if (options.json) {
     JsonLine line("result");
-    line.set("rows", judgement.rows()).set("loss", model.learner().loss());
+    line.set("rows", scorer.rows()).set("loss", model.learner().loss());
     if (left_out > 0) line.set("left_out", left_out);
-    set_metrics(line, "metrics.test", quality);
-    set_confusion(line, quality, judgement.classes());
+    set_metrics(line, "metrics.test", scores);
+    set_confusion(line, scores, scorer.classes());
     line.print();
   } else {
-    print_table({fmt::format("{} rows", with_commas(judgement.rows()))}, {{"model", {quality}}});
-    print("{}", confusion_text(quality, judgement.classes()));
+    print_table({fmt::format("{} rows", with_commas(scorer.rows()))}, {{"model", {scores}}});
+    print("{}", confusion_text(scores, scorer.classes()));
   }
   return 0;
 }

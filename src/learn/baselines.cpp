@@ -269,20 +269,20 @@ LinearBaseline fit_along_ridges(const ForEachRow& rows, const Standardizer& stan
   return best;
 }
 
-ForEachRow visit_rows(const Dataset& task, std::span<const std::uint32_t> rows, FitWeights weights,
+ForEachRow visit_rows(const Dataset& dataset, std::span<const std::uint32_t> rows, FitWeights weights,
                       const BeforeRow& before_row) {
-  return [&task, rows, weights, &before_row](const RowVisitor& visit) {
-    std::vector<float> room(task.scratch_size());
+  return [&dataset, rows, weights, &before_row](const RowVisitor& visit) {
+    std::vector<float> scratch(dataset.scratch_size());
     for (const std::uint32_t row : rows) {
       if (before_row) before_row();
-      const Sample<float> sample = task.sample(row, room);
-      visit(sample.x.values, sample.y, weights == FitWeights::loss ? sample.weight : task.row_weight(row));
+      const Sample<float> sample = dataset.sample(row, scratch);
+      visit(sample.x.values, sample.y, weights == FitWeights::loss ? sample.weight : dataset.row_weight(row));
     }
   };
 }
 
-ForEachRow training_rows(const Dataset& task, FitWeights weights, const BeforeRow& before_row) {
-  return visit_rows(task, task.split().train, weights, before_row);
+ForEachRow training_rows(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row) {
+  return visit_rows(dataset, dataset.split().train, weights, before_row);
 }
 
 OutputsOf one_output(OutputOf output) {
@@ -351,9 +351,9 @@ std::optional<LinearBaseline> poisson_regression(const ForEachRow& rows, std::si
   return fit_along_ridges(rows, standardizer, *make_loss("poisson"), std::log(mean), choice);
 }
 
-Predictor fit_constant(const Dataset& task, FitWeights weights, const BeforeRow& before_row) {
-  const ForEachRow rows = training_rows(task, weights, before_row);
-  const Target& target = task.target();
+Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row) {
+  const ForEachRow rows = training_rows(dataset, weights, before_row);
+  const Target& target = dataset.target();
   if (target.is_multiclass()) {
     return {"best constant",
             [logits = best_constant_logits(rows, target.outputs())](const Input<float>&, std::span<double> outputs) {
@@ -365,14 +365,14 @@ Predictor fit_constant(const Dataset& task, FitWeights weights, const BeforeRow&
           one_output([constant = output_for(target, fitted)](const Input<float>&) { return constant; })};
 }
 
-std::optional<Predictor> fit_linear(const TableDataset& task, FitWeights weights, const BeforeRow& before_row) {
-  if (task.target().is_multiclass()) return std::nullopt;
-  const ForEachRow rows = training_rows(task, weights, before_row);
-  const std::size_t features = task.encoder().features();
-  const bool classes = task.target().is_class(), counts = task.target().logarithm;
+std::optional<Predictor> fit_linear(const TableDataset& dataset, FitWeights weights, const BeforeRow& before_row) {
+  if (dataset.target().is_multiclass()) return std::nullopt;
+  const ForEachRow rows = training_rows(dataset, weights, before_row);
+  const std::size_t features = dataset.encoder().features();
+  const bool classes = dataset.target().is_class(), counts = dataset.target().logarithm;
   RidgeChoice choice;
-  if (!task.split().validation.empty()) {
-    choice.validation = visit_rows(task, task.split().validation, weights, before_row);
+  if (!dataset.split().validation.empty()) {
+    choice.validation = visit_rows(dataset, dataset.split().validation, weights, before_row);
   }
   const auto linear = classes  ? logistic_regression(rows, features, choice)
                       : counts ? poisson_regression(rows, features, choice)
@@ -384,9 +384,9 @@ std::optional<Predictor> fit_linear(const TableDataset& task, FitWeights weights
                    one_output([fitted = *linear](const Input<float>& x) { return fitted(x.values); })};
 }
 
-std::vector<Predictor> fit_baselines(const TableDataset& task) {
-  std::vector<Predictor> baselines{fit_constant(task, FitWeights::metrics)};
-  if (auto linear = fit_linear(task, FitWeights::metrics)) baselines.push_back(std::move(*linear));
+std::vector<Predictor> fit_baselines(const TableDataset& dataset) {
+  std::vector<Predictor> baselines{fit_constant(dataset, FitWeights::metrics)};
+  if (auto linear = fit_linear(dataset, FitWeights::metrics)) baselines.push_back(std::move(*linear));
   return baselines;
 }
 

@@ -73,14 +73,14 @@ using BeforeRow = std::function<void()>;
 
 // The constant with the lowest squared or logistic loss on the training rows; of more than two classes how often each
 // is there.
-Predictor fit_constant(const Dataset& task, FitWeights weights, const BeforeRow& before_row = {});
+Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row = {});
 
 // The linear model with the lowest one: least squares for numbers, Poisson regression for counts, logistic regression
 // for two classes, with a ridge that the validation rows choose. None for more classes, and where there are too many
 // features.
-std::optional<Predictor> fit_linear(const TableDataset& task, FitWeights weights, const BeforeRow& before_row = {});
+std::optional<Predictor> fit_linear(const TableDataset& dataset, FitWeights weights, const BeforeRow& before_row = {});
 
 // Both, as they are shown beside the metrics of a model.
-std::vector<Predictor> fit_baselines(const TableDataset& task);
+std::vector<Predictor> fit_baselines(const TableDataset& dataset);
 
 }  // namespace ignd

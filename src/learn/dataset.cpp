@@ -87,13 +87,13 @@ Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, con
       return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
     }
   }
-  Scores quality{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
+  Scores scores{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
   if (target.is_class()) {
-    quality.classification = classification_metrics(truth, predicted, weights);
+    scores.classification = classification_metrics(truth, predicted, weights);
   } else {
-    quality.regression = regression_metrics(truth, predicted, weights);
+    scores.regression = regression_metrics(truth, predicted, weights);
   }
-  return quality;
+  return scores;
 }
 
 Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
@@ -124,9 +124,9 @@ Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, con
     sums.add(sample.y, logits, dataset.row_weight(row));
     for (std::size_t k = 0; k < classes; ++k) deviations[k].add(logits[k]);
   }
-  Scores quality{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};
-  for (const RunningDeviation& logit : deviations) quality.deviation = std::max(quality.deviation, logit.deviation());
-  return quality;
+  Scores scores{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};
+  for (const RunningDeviation& logit : deviations) scores.deviation = std::max(scores.deviation, logit.deviation());
+  return scores;
 }
 
 }  // namespace ignd

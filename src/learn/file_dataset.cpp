@@ -108,8 +108,8 @@ std::string ImageDataset::model_spec(const std::string& text) const { return nam
 
 Shape ImageDataset::shape() const { return Shape::image(image_channels, images_->height(), images_->width()); }
 
-Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> room) const {
-  const auto x = room.first(scratch_size());
+Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> scratch) const {
+  const auto x = scratch.first(scratch_size());
   thread_local std::vector<std::uint8_t> pixels;
   pixels.resize(images_->image_bytes());
   images_->read_pixels(row, pixels);
@@ -162,7 +162,7 @@ std::string TextDataset::model_spec(const std::string& text) const { return name
 
 Shape TextDataset::shape() const { return Shape::tokens(reader_.length, reader_.vocabulary); }
 
-Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*room*/) const {
+Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*scratch*/) const {
   const auto tokens = texts_->tokens(row);
   return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))},
           .y = target_in_units(row)};

@@ -70,7 +70,7 @@ class ImageDataset final : public ClassDataset {
   std::unique_ptr<Dataset> with_split(Split split) const override;
   std::string model_spec(const std::string& text) const override;
   std::size_t scratch_size() const override { return image_channels * images_->height() * images_->width(); }
-  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
   std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return images_->checksum(); }
   void save_reader(Checkpoint& checkpoint) const override;
@@ -111,7 +111,7 @@ class TextDataset final : public ClassDataset {
   std::string model_spec(const std::string& text) const override;
   std::size_t scratch_size() const override { return 0; }
   std::size_t samples_at_a_time() const override { return 1; }  // a text takes long
-  Sample<float> sample(std::uint32_t row, std::span<float> room) const override;
+  Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
   std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return texts_->checksum(); }
   void save_reader(Checkpoint& checkpoint) const override;

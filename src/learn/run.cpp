@@ -266,9 +266,9 @@ std::optional<EpochReport> Run::finish_epoch(const std::atomic<bool>& stop) {
   const auto now = learner_->snapshot();
   double loss = report.training_loss;
   if (!dataset_.split().validation.empty()) {
-    const auto quality = evaluate_unless(stop, dataset_, *now, dataset_.split().validation);
-    if (!quality) return std::nullopt;
-    report.validation = *quality;
+    const auto scores = evaluate_unless(stop, dataset_, *now, dataset_.split().validation);
+    if (!scores) return std::nullopt;
+    report.validation = *scores;
     loss = report.validation.loss;
   }
   ++epoch_;
