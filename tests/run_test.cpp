@@ -586,11 +586,11 @@ TEST(Run, RefusesBatchesThatCannotBe) {
   EXPECT_THROW(ignd::Run(task, options), InvalidArgument);
 }
 
-TEST(CheckLoss, KnowsSoftmaxBesidesTheLossesOfOneOutput) {
-  check_loss("softmax");
-  check_loss("huber:delta=2");
+TEST(TrainingLoss, KnowsSoftmaxBesidesTheLossesOfOneOutput) {
+  make_vector_loss("softmax");
+  make_vector_loss("huber:delta=2");
   for (const char* loss : {"", "softmax:", "soft", "softmax:classes=3"}) {
-    EXPECT_THROW(check_loss(loss), InvalidArgument) << loss;
+    EXPECT_THROW(make_vector_loss(loss), InvalidArgument) << loss;
   }
 }
 
