@@ -11,6 +11,10 @@
 // the exit code.
 namespace ignd::cli {
 
+// Exit codes besides 0 and that of an interruption (stop_signal.hpp).
+inline constexpr int failure = 1;
+inline constexpr int usage_error = 2;
+
 // An option as the user gave it: "--epochs" and "3".
 struct GivenOption {
   std::string name, value;

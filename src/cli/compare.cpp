@@ -172,7 +172,7 @@ int print_result(const CompareOptions& options, const Experiment& experiment, co
   print("\n");
   if (recommendation.best == nullptr) {
     print_error("ignd: {}; choose them with --lrs\n", recommendation.sentence);
-    return 1;
+    return failure;
   }
   print("{}.\n\n    {}\n\n", recommendation.sentence, train_command(options, *recommendation.best));
   return 0;

@@ -22,9 +22,6 @@
 
 namespace {
 
-constexpr int usage_error = 2;
-constexpr int failure = 1;
-
 using namespace ignd::cli;
 
 void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {

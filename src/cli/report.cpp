@@ -65,7 +65,7 @@ int make_report(const std::string& folder) {
     try {
       all.push_back(collect(stored, store, folder));
     } catch (const InvalidArgument& fault) {
-      code = 1;
+      code = failure;
       const std::string_view faults = fault.what();
       print_error(
           "ignd: the experiment {} in {} is left out, since this version does not understand it ({}); `{}` runs "

@@ -13,8 +13,6 @@
 namespace ignd::cli {
 namespace {
 
-constexpr int usage_error = 2;
-
 std::string command_text(const ExperimentFile& file) {
   std::string text = "ignd reproduce " + shell_word(file.given_as);
   if (file.options.quick) text += " --quick";

@@ -1,5 +1,6 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
+#include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
 #include "cli/prediction_writer.hpp"
@@ -24,7 +25,6 @@
 namespace ignd::cli {
 namespace {
 
-constexpr int failure = 1;
 constexpr std::uint64_t block_of_any_size = UINT64_MAX / 2;
 
 using Clock = std::chrono::steady_clock;

@@ -1,5 +1,6 @@
 #include "base/stopped.hpp"
 #include "base/text.hpp"
+#include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
 #include "cli/result_tables.hpp"
@@ -290,7 +291,7 @@ class Training final : public RunObserver {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ ? 1 : 0;
+    return diverged || save_failed_ ? failure : 0;
   }
 
   void print_result(const RunView& run) const {
