@@ -97,17 +97,29 @@ need() {
 } </dev/null >&2
 
 # Ninja's output without what it says when there is nothing to do: progress in one line on a terminal, otherwise one
-# line for the whole build.
+# line for the whole build. In the shell's own words, since Debian's awk holds back what comes through a pipe.
 build_progress() {
-  awk -v preset="$1" -v terminal="$([[ -t 2 ]] && echo 1)" '
-    /^ninja: (Entering|no work to do)/ || /^\[[0-9]+\/[0-9]+\] Re-(checking|running)/ { next }
-    /^\[[0-9]+\/[0-9]+\] / {
-      if (terminal) { printf "\r%.79s\033[K", $0; fflush(); shown = 1 }
-      else if (!shown) { print "Building " preset; fflush(); shown = 1 }
-      next
-    }
-    { if (terminal && shown) print ""; shown = 0; print }
-    END { if (terminal && shown) print "" }'
+  local line shown='' terminal=''
+  [[ ! -t 2 ]] || terminal=1
+  while IFS= read -r line; do
+    case $line in
+      'ninja: Entering'* | 'ninja: no work to do'* | '['*'] Re-checking'* | '['*'] Re-running'*) ;;
+      '['[0-9]*/[0-9]*'] '*)
+        if [[ $terminal ]]; then
+          printf '\r%.79s\033[K' "$line"
+        elif [[ -z $shown ]]; then
+          echo "Building $1"
+        fi
+        shown=1
+        ;;
+      *)
+        [[ -z $terminal || -z $shown ]] || echo
+        shown=
+        printf '%s\n' "$line"
+        ;;
+    esac
+  done
+  [[ -z $terminal || -z $shown ]] || echo
 }
 
 # build PRESET [TARGET...]: brings build/PRESET up to date; says nothing if it was.

@@ -1140,7 +1140,8 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--validation", "0.6", "--test", "0.5"}), 2, "");
   expect_refusal(train("label", {"--loss", "squared"}), 1, "which is not a number; the loss squared needs them");
   expect_refusal(train("city", {"--loss", "logistic"}), 2, "two values");
-  expect_refusal(train("y", {"--batch", "0"}), 2, "a batch needs one sample at least");
+  expect_refusal(train("y", {"--batch", "0", "--lambda", "1"}), 2,
+                 "can only be given with --batch of at least one sample");
   expect_refusal(train("y", {"--batch", "x"}), 2, "");
   expect_refusal(train("y", {"--batch", "100000"}), 2, "a batch of 100000 samples, but there are");
   expect_refusal(train("y", {"--batch-mode", "exact"}), 2, "can only be given with --batch");

@@ -11,7 +11,8 @@
 namespace ignd {
 
 // Options of `ignd train` by name, without the dashes: {"target", "price"}, {"epochs", "5"}, {"optimizer", "ignd"},
-// {"lr", "0.1"}, {"seed", "2"}, {"last", "true"}. What is not given has its default there.
+// {"lr", "0.1"}, {"seed", "2"}, {"last", "true"}. What is not given has its default there. Options of files and of
+// output (save, resume, quiet, ...) and of streams are not taken.
 using TrainSettings = std::map<std::string, std::string>;
 
 struct TrainReport {
@@ -26,14 +27,14 @@ struct Trained {
   TrainReport report;
 };
 
-// Called now and then, by one thread at a time, with the share of the work that is done; false ends the training with
-// what there is.
+// Called now and then, by one thread at a time, with the share of the run that is done, which is 0 while rates are
+// searched. False ends the training with what there is: an Error if that is nothing.
 using TrainProgress = std::function<bool(double share)>;
 
 // Trains a model on a table (CSV, TSV or svmlight, gzip or not), or on a folder or archive of images or texts, as
 // `ignd train PATH` does with the same options: the model has the same bits. `path` may be the name of a data set that
 // `ignd data list` knows. Throws InvalidArgument for options, with the nearest name of one that does not exist;
-// FileError for data; Error where training diverged before there was anything to keep.
+// FileError for data; Error where training diverged or was ended before there was anything to keep.
 IGND_API Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
 
 }  // namespace ignd

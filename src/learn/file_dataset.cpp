@@ -50,13 +50,7 @@ ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<co
 
 ClassDataset::Known ClassDataset::take(const std::vector<std::string>& classes, std::span<const Labelled> samples,
                                        const std::string& positive) {
-  if (classes.size() != 2) {
-    const auto some = std::span(classes).first(std::min<std::size_t>(classes.size(), 5));
-    throw InvalidArgument(
-        classes.empty() ? "there are no classes; put the files of each of two into a folder of its own: CLASS/file"
-                        : fmt::format("there {} {} class{}: {}, but two are needed", classes.size() == 1 ? "is" : "are",
-                                      classes.size(), classes.size() == 1 ? "" : "es", join(some, ", ")));
-  }
+  check_two_classes(classes);
   target_.name = "class";
   const std::size_t one = positive.empty() ? 1 : find_positive(classes, positive, true);
   target_.classes = {classes[1 - one], classes[one]};

@@ -68,8 +68,9 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
   const DataFile data = located(spec);
   check_checksum(spec, data);
   if (kind == DataKind::images) {
-    source.images = std::make_shared<const ImageSet>(ImageSet::open(
-        data.path, {spec.size, spec.size}, {.cache = {}, .progress = control.progress, .stop = control.stop}));
+    source.images = std::make_shared<const ImageSet>(
+        ImageSet::open(data.path, {spec.size, spec.size},
+                       {.cache = {}, .progress = control.progress, .stop = control.stop, .two_classes = true}));
   } else if (kind == DataKind::texts) {
     const Tokenizer tokenizer = read_cl100k(find_data(vocabulary_name));
     const TextColumns columns{.text = spec.text, .target = spec.dataset.target, .classes = {}};

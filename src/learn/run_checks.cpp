@@ -67,12 +67,12 @@ void check_loss_of(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
 }
 
 void check_batch(const GivenKeys& given, const BatchOptions& batch) {
-  if (!given.has("batch")) {
+  if (batch.size == 0) {
     given.refuse({"batch-mode", "lambda", "adaptive-lambda", "memory"},
-                 fmt::format("can only be given with {}", given.shown("batch")));
+                 fmt::format("can only be given with {}{}", given.shown("batch"),
+                             given.has("batch") ? " of at least one sample" : ""));
     return;
   }
-  if (batch.size == 0) given.refuse({"batch"}, "is 0, but a batch needs one sample at least");
   if (batch.mode == BatchMode::average) {
     given.refuse({"lambda", "adaptive-lambda"},
                  fmt::format("can only be given with {} exact", given.shown("batch-mode")));

@@ -200,7 +200,10 @@ void TableDataset::fit_encoder() {
     const auto is_id = [](const ColumnCode& code) { return code.reason == ColumnCode::DropReason::ids; };
     const bool ids = std::ranges::any_of(encoder_.columns(), is_id);
     throw InvalidArgument(fmt::format("there is no column besides the target {} that differs from row to row{}",
-                                      in_quotes(target_.name), ids ? ", but for ids; --use-ids learns from them" : ""));
+                                      in_quotes(target_.name),
+                                      ids ? ", except for ids and long texts; --use-ids learns from them as they are, "
+                                            "and --text COLUMN from the words of one"
+                                          : ""));
   }
   at_ = encoder_.match(table_);
 }
