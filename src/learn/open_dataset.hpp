@@ -11,6 +11,8 @@
 
 namespace ignd {
 
+struct DataSet;
+
 // A table to train on. With skip_bad_rows, a target that is numbers but for a few is read as numbers: rows with
 // something else in it are bad.
 Table read_table(DataFile data, const DatasetOptions& options);
@@ -19,8 +21,12 @@ Table read_table(DataFile data, const DatasetOptions& options);
 // an archive holds neither images nor texts.
 DataKind kind_of_data(const RunSpec& spec);
 
-// What a run lacks, such as a data set that is not here, and what to do about it; "" if nothing.
-std::string missing_data(const RunSpec& spec);
+// What a run lacks.
+struct MissingData {
+  std::string fault;             // such as a data set that is not here, and what to do about it; "" if nothing
+  const DataSet* set = nullptr;  // the data set
+};
+MissingData missing_data(const RunSpec& spec);
 
 // All that the samples of a run depend on, as text.
 std::string dataset_key(const RunSpec& spec);
