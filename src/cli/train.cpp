@@ -12,6 +12,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/optimizer.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/table_model.hpp"
@@ -29,6 +30,7 @@ namespace {
 TrainOptions checked(TrainOptions options, DataKind kind) {
   RunSpec& spec = options.spec;
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  choose_ensemble(spec, options, options.given, kind);
   spec.complete(kind);
   check_training(options.given, spec, kind);
   spec.training.seed = spec.dataset.seed = options.seed;

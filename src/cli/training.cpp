@@ -12,7 +12,7 @@
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
 #include "learn/engine.hpp"
-#include "learn/model_outputs.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/search.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 }
 
 // One training run as the user sees it.
-class Training final : public RunObserver {
+class Training final : public EnsembleObserver {
  public:
   Training(const TrainingData& data, TrainOptions options, OutputFile& file)
       : data_(data),
@@ -59,6 +59,11 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
+    if (options_.spec.is_ensemble()) {
+      plan_ = plan_ensemble(options_.spec, dataset_);
+      plan_->keep_states = options_.save_every > 0;
+      options_.spec.training = plan_->network;
+    }
     // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
     check_run(dataset_, options_.spec.training);
     Checkpoint now;
@@ -73,8 +78,13 @@ class Training final : public RunObserver {
       if (!rate_of(options_) && !search_for_rate()) return interrupted_early();
     }
     saved_run_ = saved ? &*saved : nullptr;
-    const RunSlot slot{&options_.spec.training, this};
-    cpu_engine().train({&slot, 1}, dataset_, stop_.flag());
+    if (plan_) {
+      plan_->network.rate = options_.spec.training.rate;
+      train_ensemble(parallel_cpu_engine(), dataset_, *plan_, *this, stop_.flag());
+    } else {
+      const RunSlot slot{.options = &options_.spec.training, .observer = this};
+      cpu_engine().train({&slot, 1}, dataset_, stop_.flag());
+    }
     return code_ ? *code_ : interrupted_early();
   }
 
@@ -89,10 +99,17 @@ class Training final : public RunObserver {
 
   void look(RunView& run, const std::optional<EpochReport>& epoch) override {
     if (!epoch) return;
-    progress_->clear();
-    print_epoch(*epoch);
+    if (!plan_) {
+      progress_->clear();
+      print_epoch(*epoch);
+    }
     const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
     if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
+  }
+
+  void member_ended(const RunView& /*ensemble*/, const MemberReport& report) override {
+    progress_->clear();
+    print_member(report);
   }
 
   void end(RunView& run) override {
@@ -129,7 +146,8 @@ class Training final : public RunObserver {
     if (!dataset_.target().choice.empty()) print("  {}\n", dataset_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
     const std::string batch = options_.spec.training.batch ? "; batch " + describe(*options_.spec.training.batch) : "";
-    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.spec.training.model, data_.inputs(),
+    const std::string several = plan_ ? fmt::format("{} networks ", plan_->members) : "model ";
+    print("{}{}, {}; loss {}; {} + {}{}; schedule {}\n", several, options_.spec.training.model, data_.inputs(),
           dataset_.loss(), options_.spec.training.optimizer.rule, options_.spec.training.optimizer.transform, batch,
           options_.spec.training.schedule);
     std::fflush(stdout);
@@ -249,6 +267,23 @@ class Training final : public RunObserver {
     std::fflush(stdout);
   }
 
+  void print_member(const MemberReport& report) const {
+    if (prints_events()) {
+      JsonLine("member")
+          .set("member", std::uint64_t{report.number})
+          .set("model", report.linear ? "linear" : options_.spec.training.model)
+          .set("status", to_string(report.status))
+          .set("epochs", report.epochs)
+          .set("kept_epoch", report.kept_epoch)
+          .set("loss", report.loss)
+          .print();
+    }
+    if (!talks_ || report.linear) return;
+    print("network {:2} {} after {} epochs; validation loss {:.4g} in epoch {}\n", report.number,
+          to_string(report.status), report.epochs, report.loss, report.kept_epoch);
+    std::fflush(stdout);
+  }
+
   // A failure does not end training; the exit code reports it.
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
@@ -295,22 +330,20 @@ class Training final : public RunObserver {
   }
 
   void print_result(const RunView& run) const {
-    const auto model = run.kept();
-    ModelOutputs outputs_of(*model);
-    std::vector<Predictor> predictors = data_.baselines();
-    predictors.insert(predictors.begin(),
-                      {"model", [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); }});
+    const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
-    std::vector<Evaluated> judged;
-    judged.reserve(predictors.size());
-    for (const Predictor& predictor : predictors) judged.push_back({predictor.name, {}});
+    std::vector<Evaluated> judged{{"model", {}}};
+    for (const Predictor& baseline : baselines) judged.push_back({baseline.name, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
       parts.emplace_back(name);
-      for (std::size_t i = 0; i < judged.size(); ++i) {
-        judged[i].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+      const auto scores = run.measure(RunView::Iterate::kept, rows, stop_.flag());
+      if (!scores) throw Stopped();
+      judged[0].on.push_back(*scores);
+      for (std::size_t i = 0; i < baselines.size(); ++i) {
+        judged[i + 1].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
           if (stop_.flag()) throw Stopped();
-          predictors[i].outputs(x, outputs);
+          baselines[i].outputs(x, outputs);
         }));
       }
     };
@@ -374,6 +407,7 @@ class Training final : public RunObserver {
   bool talks_;
   const Dataset& dataset_;
   StopSignal stop_;
+  std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
   std::optional<Progress> progress_;
   Clock::time_point start_;

@@ -150,7 +150,7 @@ class ModelCheck {
   }
 
   DerivativeReport run() {
-    const bool single = model_.outputs() == 1;
+    const bool single = model_.reads_single_samples();
     check_clone();
     if (!findings_.faulty() && single) check_samples();
     if (!findings_.faulty()) check_batch();
@@ -182,7 +182,7 @@ class ModelCheck {
   // All outputs of all samples.
   std::vector<double> outputs_of(const Model<T>& model) const {
     std::vector<double> outputs;
-    if (model.outputs() == 1) {
+    if (model.reads_single_samples()) {
       for (const Input<T>& x : inputs_) outputs.push_back(model.predict(x));
       return outputs;
     }

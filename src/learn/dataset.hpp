@@ -38,7 +38,8 @@ struct DatasetOptions {
   bool use_ids = false;        // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
-  bool scale_target = true;  // numbers are learned as (y - mean) / deviation
+  std::optional<std::uint64_t> pieces = {}, levels = {};  // as in EncoderOptions, which has the defaults
+  bool scale_target = true;                               // numbers are learned as (y - mean) / deviation
   InputFactors factors = InputFactors::one;
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
@@ -78,6 +79,9 @@ class Dataset {
   // data would not have.
   virtual std::vector<std::pair<std::string, std::string>> options_used() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+
+  // Whether any row might be in any part: not where groups or times decide.
+  virtual bool rows_are_exchangeable() const { return true; }
 
   virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 

@@ -13,7 +13,7 @@ namespace {
 
 void train_one(const RunSlot& slot, const Dataset& dataset, const std::atomic<bool>& stop) {
   RunObserver& observer = *slot.observer;
-  Run run(dataset, *slot.options);
+  Run run(slot.dataset != nullptr ? *slot.dataset : dataset, *slot.options);
   observer.begin(run);
   while (run.status() == RunStatus::running && !stop) {
     const auto epoch = run.learn_epoch(

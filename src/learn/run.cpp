@@ -103,7 +103,7 @@ class InBatches final : public Learner {
 
 // Samples of a step of such a learner; none if it takes one sample after the other, however many it is given.
 std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked) {
-  if (asked || model.outputs() == 1) return asked;
+  if (asked || model.reads_single_samples()) return asked;
   return BatchOptions{.size = 1};
 }
 

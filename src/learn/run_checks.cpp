@@ -123,6 +123,7 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
     }
   };
   const TrainingOptions& training = spec.training;
+  if (spec.is_ensemble() || spec.fast) faults.emplace_back("ensembles are trained by `ignd train` alone");
   if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
   if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
   if (!(spec.dataset.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");

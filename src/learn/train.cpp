@@ -4,6 +4,7 @@
 #include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/search.hpp"
@@ -61,38 +62,53 @@ GivenKeys given_keys(const TrainSettings& settings) {
   return given;
 }
 
-RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
+struct Request {
   RunSpec spec;
+  MethodWords words;
+};
+
+Request request_from(const std::string& path, const TrainSettings& settings) {
+  Request request{.spec = {}, .words = method_words(settings)};
+  auto& [spec, words] = request;
   spec.data.path = path;
   for (const auto& [name, value] : settings) set_key(spec, name, value);
   const DataKind kind = kind_of_data(spec);
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  choose_ensemble(spec, words, given_keys(settings), kind);
   spec.complete(kind);
   check_training(given_keys(settings), spec, kind);
-  const MethodWords words = method_words(settings);
   spec.training.optimizer = optimizer_of(words, spec.batch);
   if (const auto rate = rate_of(words)) spec.training.rate = *rate;
   if (settings.contains("seed")) spec.training.seed = parse_count(settings.at("seed"), "the seed");
   spec.dataset.seed = spec.training.seed;
-  return spec;
+  return request;
 }
 
 }  // namespace
 
 // A training that a program asked for.
-class LibraryTraining final : public RunObserver {
+class LibraryTraining final : public EnsembleObserver {
  public:
   LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
-      : spec_(spec_from(path, settings)),
+      : request_(request_from(path, settings)),
+        spec_(request_.spec),
         progress_(progress),
         dataset_(read_dataset(spec_)),
-        searches_(!rate_of(method_words(settings))) {}
+        searches_(!rate_of(request_.words)) {}
 
   Trained train() {
+    std::optional<EnsemblePlan> plan;
+    if (spec_.is_ensemble()) plan = plan_ensemble(spec_, *dataset_);
+    if (plan) spec_.training = plan->network;
     check_run(*dataset_, spec_.training);
     if (searches_) search_for_rate();
-    const RunSlot slot{&spec_.training, this};
-    cpu_engine().train({&slot, 1}, *dataset_, stop_);
+    if (plan) {
+      plan->network.rate = spec_.training.rate;
+      train_ensemble(parallel_cpu_engine(), *dataset_, *plan, *this, stop_);
+    } else {
+      const RunSlot slot{.options = &spec_.training, .observer = this};
+      cpu_engine().train({&slot, 1}, *dataset_, stop_);
+    }
     if (!trained_) throw Error(nothing_learned);
     return std::move(*trained_);
   }
@@ -138,7 +154,8 @@ class LibraryTraining final : public RunObserver {
     return named_scores(*run.measure(RunView::Iterate::kept, rows, never));
   }
 
-  RunSpec spec_;
+  Request request_;
+  RunSpec& spec_;
   const TrainProgress& progress_;
   std::shared_ptr<const Dataset> dataset_;
   bool searches_;
