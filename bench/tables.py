@@ -1,26 +1,30 @@
 #!/usr/bin/env python3
 """Compares `ignd train FILE --target y` with other learners at their defaults on a folder of tables.
 
-    bench/tables.py FOLDER [--tables ames,spam] [--splits 3] [--methods ridge,ignd] [--out build/tables] [--markdown PART]
+    bench/tables.py [scores|ranks] [--folder FOLDER] [--tables ames,spam] [--splits 3] [--methods xgboost,ignd]
 
-FOLDER has a file tables.csv with the columns name, target and kind (regression, count, binary or multi), and NAME.csv
-for each. Every table is split three times, four fifths to train on and one fifth to test on, by class where the target
-is one; all learners get the same rows. ignd gets the training rows as a CSV file, the target, `--test 0` because the
-test rows are held back here already, and nothing else. The others are at their defaults, with two threads and the
-ordinary preprocessing: category columns for the trees; for scikit-learn's network and linear models means for what is
-missing, scaling, one-hot texts, and targets of variance 1. Dates become numbers: days, year, month and day of the week.
+FOLDER (default: tables in IGND_DATA) has a file tables.csv with the columns name, target and kind (regression, count,
+binary or multi), and NAME.csv for each. Every table is split a few times, four fifths to train on and one fifth to test
+on, by class where the target is one; all learners get the same rows. ignd gets the training rows as a CSV file, the
+target, `--test 0` because the test rows are held back already, and nothing else. The others are at their defaults, with
+as many threads as OMP_NUM_THREADS says (default: 2) and the ordinary preprocessing: category columns for trees; for
+scikit-learn's network and linear models means for what is missing, scaling, one-hot texts, and targets of variance 1.
+Dates become numbers: days, year, month and day of the week.
 
-Scores are root mean squared errors, or the log loss of classes. What was measured is kept in --out and not measured
-again; a program of ours that has changed is another method. The seconds are those of training alone, for ignd with
-the start of the program and reading the file. --markdown prints only a part of the comparison: scores, ranks or all.
+`scores` prints a table of root mean squared errors, or log losses of classes, means over the splits; `ranks` prints
+what follows from it; without either, both are printed. What was measured is kept in --out (build/tables) and not
+measured again; a program of ours that has changed is measured anew, unless --kept names the digest of an older one. The
+seconds are those of training alone, for ignd with the start of the program and the reading of the file.
 
 The script makes a virtual environment in build/tables-venv when it is first run, for which it needs the network.
 """
 import argparse
 import hashlib
 import json
+import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,7 +42,9 @@ PACKAGES = [
 ]
 THREADS = int(os.environ.get("OMP_NUM_THREADS", 2))
 PEERS = ["linear", "mlp", "hgb", "xgboost", "lightgbm", "catboost"]
-OURS = {"ignd": [], "ignd --fast": ["--fast"]}
+FAST = "ignd --fast"
+OURS = {"ignd": [], FAST: ["--fast"]}
+FEW = ["linear", "mlp", "hgb", "xgboost", "ignd"]
 NAMES = {
     "linear": "ridge / logistic",
     "mlp": "sklearn MLP",
@@ -229,26 +235,94 @@ def measure(options, row, method, seed):
     """{score, seconds} of a method on a split of a table, from the folder of results where they are known."""
     import pandas
 
-    ours = method.startswith("ignd")
-    version = digest(options.ignd) if ours else "1"
+    ours = method in OURS
+    version = (options.kept or digest(options.ignd)) if ours else "1"
     kept = options.out / f"{row['name']}.{seed}.{method.replace(' ', '')}.{version}.json"
     if kept.exists():
         return json.loads(kept.read_text())
     table = pandas.read_csv(options.folder / f"{row['name']}.csv", low_memory=False)
     train, test = split(table[row["target"]], row["kind"], seed)
     about = (table, row["target"], row["kind"], train, test)
-    extra = OURS.get(method) if method in OURS else method.split()[1:]
-    predicted, seconds = our_predictions(options.ignd, extra, *about) if ours else peer_predictions(method, *about)
+    if ours:
+        predicted, seconds = our_predictions(options.ignd, OURS[method], *about)
+    else:
+        predicted, seconds = peer_predictions(method, *about)
     result = {"score": score(table, row["target"], row["kind"], test, predicted), "seconds": seconds}
     kept.write_text(json.dumps(result))
     print(f"{row['name']} {seed} {method}: {result['score']:.5g} in {seconds:.1f} s", file=sys.stderr, flush=True)
     return result
 
 
+def short(value):
+    text = f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def print_table(header, rows):
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def ranks_among(methods, means, name):
+    """The rank of each method on a table; methods that are level share the mean of their ranks."""
+    scores = {method: means[name, method] for method in methods}
+    return {
+        method: 1 + sum(other < score for other in scores.values())
+        + (sum(other == score for other in scores.values()) - 1) / 2
+        for method, score in scores.items()
+    }
+
+
+def print_scores(names, methods, means):
+    header = ["test score, lower is better", *(f"`{m}`" if m in OURS else NAMES[m] for m in methods)]
+    rows = []
+    for name in names:
+        best = min(means[name, method] for method in methods)
+        cells = [short(means[name, method]) for method in methods]
+        rows.append([name, *(f"**{cell}**" if means[name, m] == best else cell for m, cell in zip(methods, cells))])
+    print_table(header, rows)
+
+
+def print_ranks(names, methods, means, seconds):
+    few = [method for method in FEW if method in methods]
+    rows = []
+    for method in methods:
+        boosted = [min(means[name, "hgb"], means[name, "xgboost"]) for name in names]
+        quotients = [means[name, method] / better for name, better in zip(names, boosted)]
+        is_boosting = method in ("hgb", "xgboost")
+        rows.append([
+            f"`{method}`" if method in OURS else NAMES[method],
+            f"{mean(ranks_among(few, means, name)[method] for name in names):.2f}" if method in few else "",
+            f"{mean(ranks_among([m for m in methods if m != FAST], means, name)[method] for name in names):.2f}"
+            if method != FAST else "",
+            "" if is_boosting else f"{sum(quotient < 1 for quotient in quotients)} of {len(names)}",
+            f"{math.exp(mean(math.log(quotient) for quotient in quotients)):.3f}".replace("0.", "."),
+            "" if method == "linear" else
+            f"{sum(means[name, method] > 1.02 * means[name, 'linear'] for name in names)}",
+            f"{sum(seconds[name, method] for name in names):.0f} s",
+        ])
+    others = len([m for m in methods if m != FAST])
+    print_table(
+        ["", f"mean rank of {len(few)}", f"of {others}", "better than the better of HistGradientBoosting and XGBoost",
+         "quotient to it, geometric mean", "worse than the linear model by more than 2 %", "training"],
+        rows,
+    )
+
+
+def mean(values):
+    return statistics.mean(values)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("part", nargs="?", choices=["scores", "ranks"])
+    data = pathlib.Path(os.environ.get("IGND_DATA", "."))
+    parser.add_argument("--folder", type=pathlib.Path, default=data / "tables")
     parser.add_argument("--ignd", default=str(ROOT / "build" / "release" / "bin" / "ignd"))
+    parser.add_argument("--kept", help="digest of the program whose kept results count, whatever --ignd is")
     parser.add_argument("--tables", default="", help="some of them, with commas")
     parser.add_argument("--methods", default=",".join([*PEERS, *OURS]), help="some of them, with commas")
     parser.add_argument("--splits", type=int, default=3)
@@ -267,10 +341,15 @@ def main():
     methods = options.methods.split(",")
     rows = [row for row in pandas.read_csv(options.folder / "tables.csv").to_dict("records")
             if not some or row["name"] in some]
-    for seed in range(1, options.splits + 1):
-        for row in rows:
-            for method in methods:
-                measure(options, row, method, seed)
+    found = {(row["name"], method, seed): measure(options, row, method, seed)
+             for seed in range(1, options.splits + 1) for row in rows for method in methods}
+    names = [row["name"] for row in rows]
+    means, seconds = ({(name, method): mean(found[name, method, seed][what] for seed in range(1, options.splits + 1))
+                       for name in names for method in methods} for what in ("score", "seconds"))
+    if options.part != "ranks":
+        print_scores(names, methods, means)
+    if options.part != "scores" and {"hgb", "xgboost", "linear"} <= set(methods):
+        print_ranks(names, methods, means, seconds)
 
 
 if __name__ == "__main__":

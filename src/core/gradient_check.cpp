@@ -311,7 +311,7 @@ class ModelCheck {
       const std::string fault = blocks_fault(blocks, size_);
       if (!fault.empty()) return findings_.add_fault("make_batch()", fault);
       const Row row = written_out(blocks, size_);
-      if (per_sample == 1) {
+      if (model_.reads_single_samples()) {
         if (!same(outputs[k], model_.predict(inputs_[k]), 1))
           findings_.add_fault(sample(k), "a batch gives another output");
         check_same(row, rows_[k], k, "a batch gives another sensitivity");
@@ -319,7 +319,7 @@ class ModelCheck {
         rows_.push_back(row);
       }
     }
-    if (per_sample > 1) check_combined(*batch);
+    if (!model_.reads_single_samples()) check_combined(*batch);
   }
 
   void check_combined(Batch<T>& batch) {

@@ -91,7 +91,7 @@ class Encoder {
  public:
   static constexpr std::size_t hash_features = 64;  // that the texts of a column share if they are too many
   // Piecewise-linear features of all columns together, and the least of one column if that leaves it fewer.
-  static constexpr std::size_t most_pieces = 192, least_pieces = 4;
+  static constexpr std::size_t most_pieces = 128, least_pieces = 8;
   // Where robust scaling clips numbers: a network that has seen at most one such row may predict anything there
   // (docs/tool.md tells what clipping costs).
   static constexpr double farthest = ColumnCode::default_farthest;

@@ -118,7 +118,6 @@ class Member final : public RunObserver {
     learned_ = run.learned();
     if (!epoch) return;
     const std::lock_guard lock(owner_.mutex);
-    if (epoch->best) report_.loss = epoch->validation.is_measured() ? epoch->validation.loss : epoch->training_loss;
     if (owner_.keeps_states && run.status() == RunStatus::running) note(run);
     owner_.looked(epoch);
   }
@@ -143,6 +142,7 @@ class Member final : public RunObserver {
     model_ = run.kept();
     state_.emplace();
     run.save(*state_);
+    report_.loss = state_->array<double>("run.best-loss", 1)[0];
   }
 
   MemberReport report_;
