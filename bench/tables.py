@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `ignd train FILE --target y` with other learners at their defaults on a folder of tables.
 
-    bench/tables.py [scores|ranks] [--folder FOLDER] [--tables ames,spam] [--splits 3] [--methods xgboost,ignd]
+    bench/tables.py [scores|ranks|ablation] [--folder FOLDER] [--tables ames,spam] [--splits 3] [--methods xgboost,ignd]
 
 FOLDER (default: tables in IGND_DATA) has a file tables.csv with the columns name, target and kind (regression, count,
 binary or multi), and NAME.csv for each. Every table is split a few times, four fifths to train on and one fifth to test
@@ -12,7 +12,8 @@ scikit-learn's network and linear models means for what is missing, scaling, one
 Dates become numbers: days, year, month and day of the week.
 
 `scores` prints a table of root mean squared errors, or log losses of classes, means over the splits; `ranks` prints
-what follows from it; without either, both are printed. What was measured is kept in --out (build/tables) and not
+what follows from it; without either, both are printed. `ablation` takes away one ingredient of ignd's default after
+the other, and prints by how much that changes the score. What was measured is kept in --out (build/tables) and not
 measured again; a program of ours that has changed is measured anew, unless --kept names the digest of an older one. The
 seconds are those of training alone, for ignd with the start of the program and the reading of the file.
 
@@ -43,7 +44,14 @@ PACKAGES = [
 THREADS = int(os.environ.get("OMP_NUM_THREADS", 2))
 PEERS = ["linear", "mlp", "hgb", "xgboost", "lightgbm", "catboost"]
 FAST = "ignd --fast"
-OURS = {"ignd": [], FAST: ["--fast"]}
+OURS = ["ignd", FAST]
+VARIANTS = {
+    "ignd --ensemble 4": "four networks, not eight",
+    "ignd --ensemble 2": "two networks",
+    "ignd --pieces 0": "no piecewise-linear features",
+    "ignd --ensemble 8 --model mlp:32,64,32": "small networks",
+    FAST: "one small network, one sample at a time, no piecewise-linear features",
+}
 FEW = ["linear", "mlp", "hgb", "xgboost", "ignd"]
 NAMES = {
     "linear": "ridge / logistic",
@@ -235,16 +243,17 @@ def measure(options, row, method, seed):
     """{score, seconds} of a method on a split of a table, from the folder of results where they are known."""
     import pandas
 
-    ours = method in OURS
+    ours = method.startswith("ignd")
     version = (options.kept or digest(options.ignd)) if ours else "1"
-    kept = options.out / f"{row['name']}.{seed}.{method.replace(' ', '')}.{version}.json"
+    words = method.replace(" ", "").replace(":", "")
+    kept = options.out / f"{row['name']}.{seed}.{words}.{version}.json"
     if kept.exists():
         return json.loads(kept.read_text())
     table = pandas.read_csv(options.folder / f"{row['name']}.csv", low_memory=False)
     train, test = split(table[row["target"]], row["kind"], seed)
     about = (table, row["target"], row["kind"], train, test)
     if ours:
-        predicted, seconds = our_predictions(options.ignd, OURS[method], *about)
+        predicted, seconds = our_predictions(options.ignd, method.split()[1:], *about)
     else:
         predicted, seconds = peer_predictions(method, *about)
     result = {"score": score(table, row["target"], row["kind"], test, predicted), "seconds": seconds}
@@ -312,13 +321,27 @@ def print_ranks(names, methods, means, seconds):
     )
 
 
+def print_ablation(names, means, seconds):
+    rows = []
+    for method, what in VARIANTS.items():
+        quotients = [means[name, method] / means[name, "ignd"] for name in names]
+        rows.append([
+            f"{what} (`{method.removeprefix('ignd ')}`)",
+            f"{math.exp(mean(math.log(quotient) for quotient in quotients)):.3f}",
+            f"{sum(quotient > 1 for quotient in quotients)} of {len(names)}",
+            f"{max(quotients):.3f}",
+            f"{sum(seconds[name, method] for name in names):.0f} s",
+        ])
+    print_table(["", "score, as a share of the default's", "worse on", "at worst", "training"], rows)
+
+
 def mean(values):
     return statistics.mean(values)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="?", choices=["scores", "ranks"])
+    parser.add_argument("part", nargs="?", choices=["scores", "ranks", "ablation"])
     data = pathlib.Path(os.environ.get("IGND_DATA", "."))
     parser.add_argument("--folder", type=pathlib.Path, default=data / "tables")
     parser.add_argument("--ignd", default=str(ROOT / "build" / "release" / "bin" / "ignd"))
@@ -338,7 +361,7 @@ def main():
         enter_environment()
     options.out.mkdir(parents=True, exist_ok=True)
     some = [name for name in options.tables.split(",") if name]
-    methods = options.methods.split(",")
+    methods = ["ignd", *VARIANTS] if options.part == "ablation" else options.methods.split(",")
     rows = [row for row in pandas.read_csv(options.folder / "tables.csv").to_dict("records")
             if not some or row["name"] in some]
     found = {(row["name"], method, seed): measure(options, row, method, seed)
@@ -346,6 +369,8 @@ def main():
     names = [row["name"] for row in rows]
     means, seconds = ({(name, method): mean(found[name, method, seed][what] for seed in range(1, options.splits + 1))
                        for name in names for method in methods} for what in ("score", "seconds"))
+    if options.part == "ablation":
+        return print_ablation(names, means, seconds)
     if options.part != "ranks":
         print_scores(names, methods, means)
     if options.part != "scores" and {"hgb", "xgboost", "linear"} <= set(methods):

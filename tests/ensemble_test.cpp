@@ -332,37 +332,41 @@ TEST_F(EnsembleTrainingTest, TheShareOfABlendIsTheBest) {
 
 // The model is the mean of its networks, each trained on all rows but one fold, and a share of the mean linear model.
 TEST_F(EnsembleTrainingTest, TheModelIsTheBlendOfRunsOfItsFolds) {
-  const TableDataset dataset(table_, {.target = "y"});
-  const EnsemblePlan plan = small_plan(3);
-  Watcher ensemble;
-  train_with(cpu_engine(), dataset, plan, ensemble);
-  const double linear_share = ensemble.saved.array<double>("ensemble.linear-share", 1)[0];
-  EXPECT_GE(linear_share, 0);
-  EXPECT_LE(linear_share, 1);
-  const auto folds = fold_rows(dataset, 4, plan.network.seed);
-  const auto& rows = dataset.split().test;
-  std::vector<double> expected(rows.size());
-  for (std::size_t k = 0; k < 4; ++k) {
-    Split split{.train = {}, .validation = folds[k], .test = {}};
-    for (const auto* part : {&dataset.split().train, &dataset.split().validation}) {
-      for (const std::uint32_t row : *part) {
-        if (!std::ranges::binary_search(folds[k], row)) split.train.push_back(row);
+  for (const char* target : {"y", "class"}) {
+    const TableDataset dataset(table_, {.target = target});
+    const EnsemblePlan plan = small_plan(3);
+    Watcher ensemble;
+    train_with(cpu_engine(), dataset, plan, ensemble);
+    const double linear_share = ensemble.saved.array<double>("ensemble.linear-share", 1)[0];
+    const double scale = ensemble.saved.array<double>("ensemble.scale", 1)[0];
+    EXPECT_EQ(scale == 1, !dataset.target().is_class());
+    EXPECT_GE(linear_share, 0);
+    EXPECT_LE(linear_share, 1);
+    const auto folds = fold_rows(dataset, 4, plan.network.seed);
+    const auto& rows = dataset.split().test;
+    std::vector<double> expected(rows.size());
+    for (std::size_t k = 0; k < 4; ++k) {
+      Split split{.train = {}, .validation = folds[k], .test = {}};
+      for (const auto* part : {&dataset.split().train, &dataset.split().validation}) {
+        for (const std::uint32_t row : *part) {
+          if (!std::ranges::binary_search(folds[k], row)) split.train.push_back(row);
+        }
+      }
+      std::ranges::sort(split.train);
+      const auto fold = dataset.with_split(split);
+      for (const bool linear : {false, true}) {
+        TrainingOptions options = linear ? plan.linear : plan.network;
+        options.seed += std::uint64_t{k} << 32U;
+        ignd::Run run(*fold, options);
+        while (run.status() == RunStatus::running) run.learn_epoch(never, [] {});
+        const auto made = outputs_on(dataset, rows, *run.kept());
+        const double share = scale * (linear ? linear_share : 1 - linear_share) / 4;
+        for (std::size_t i = 0; i < rows.size(); ++i) expected[i] += share * made[i];
       }
     }
-    std::ranges::sort(split.train);
-    const auto fold = dataset.with_split(split);
-    for (const bool linear : {false, true}) {
-      TrainingOptions options = linear ? plan.linear : plan.network;
-      options.seed += std::uint64_t{k} << 32U;
-      ignd::Run run(*fold, options);
-      while (run.status() == RunStatus::running) run.learn_epoch(never, [] {});
-      const auto made = outputs_on(dataset, rows, *run.kept());
-      const double share = (linear ? linear_share : 1 - linear_share) / 4;
-      for (std::size_t i = 0; i < rows.size(); ++i) expected[i] += share * made[i];
-    }
+    const auto made = outputs_on(dataset, rows, *ensemble.model);
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(made[i], expected[i], 1e-5 * (1 + std::abs(expected[i])));
   }
-  const auto made = outputs_on(dataset, rows, *ensemble.model);
-  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(made[i], expected[i], 1e-5 * (1 + std::abs(expected[i])));
 }
 
 // Validation rows were learned from by most networks: they are measured by the one that has not seen them.

@@ -64,7 +64,7 @@ class Training final : public EnsembleObserver {
       plan_->keep_states = options_.save_every > 0;
       options_.spec.training = plan_->network;
     }
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
+    // Before the search for a rate and before anything is printed: rows and model say whether a batch is possible.
     check_run(dataset_, options_.spec.training);
     Checkpoint now;
     dataset_.save_reader(now);

@@ -195,6 +195,7 @@ class EnsembleTraining final : public RunView {
   std::vector<std::uint32_t> folded_;
   Members networks_, linears_;
   double linear_share_ = 0;
+  double scale_ = 1;  // of the logits of classes
   RunStatus status_ = RunStatus::running;
 };
 
@@ -286,11 +287,21 @@ void EnsembleTraining::finish() {
   }
   status_ = RunStatus::finished;
   if (linears_.empty() || !std::ranges::all_of(linears_, sound) || !std::ranges::all_of(networks_, sound)) return;
-  const double share =
-      best_share(dataset_, judges(), unseen_outputs(networks_, judges()), unseen_outputs(linears_, judges()));
+  std::vector<double> outputs = unseen_outputs(networks_, judges());
+  const std::vector<double> linear = unseen_outputs(linears_, judges());
+  const double share = best_share(dataset_, judges(), outputs, linear);
   // The share suits the predictions of single networks. Their mean is better, so that the linear model deserves less:
   // hardly anything where the share is small, and nearly all of it where it is large.
   linear_share_ = folds_.empty() ? share : share * share;
+  if (!dataset_.target().is_class()) return;
+  // Networks are too sure of classes, or not sure enough: their logits are scaled so that probabilities are right.
+  constexpr double largest_scale = 1.5;
+  const std::vector<double> nothing(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i] = largest_scale * (outputs[i] + linear_share_ * (linear[i] - outputs[i]));
+  }
+  const double scale = largest_scale * best_share(dataset_, judges(), nothing, outputs);
+  if (scale > 0) scale_ = scale;
 }
 
 // What members say of rows that they have not learned from: of a row in a fold, the first network of that fold; of
@@ -326,7 +337,7 @@ std::unique_ptr<Model<float>> EnsembleTraining::kept() const {
     models.push_back(make_model<float>(dataset_.model_spec(options.model), options.seed));
   }
   const auto count = static_cast<double>(models.size());
-  const std::vector<double> shares(models.size(), (1 - linear_share_) / count);
+  const std::vector<double> shares(models.size(), scale_ * (1 - linear_share_) / count);
   if (!blends_linear()) return blend<float>(models, shares);
   // The mean of linear models is one.
   const auto linear = linears_[0]->model()->clone();
@@ -339,7 +350,7 @@ std::unique_ptr<Model<float>> EnsembleTraining::kept() const {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     mean[i] = static_cast<float>(sums[i] / static_cast<double>(linears_.size()));
   }
-  return blend<float>(models, shares, linear.get(), linear_share_);
+  return blend<float>(models, shares, linear.get(), scale_ * linear_share_);
 }
 
 std::optional<Scores> EnsembleTraining::measure(Iterate /*iterate*/, std::span<const std::uint32_t> rows,
@@ -353,6 +364,7 @@ std::optional<Scores> EnsembleTraining::measure(Iterate /*iterate*/, std::span<c
       const std::vector<double> linear = unseen_outputs(linears_, rows);
       for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] += linear_share_ * (linear[i] - outputs[i]);
     }
+    for (double& output : outputs) output *= scale_;
   } else {
     outputs = outputs_on(dataset_, rows, *kept());
   }
@@ -378,6 +390,7 @@ void EnsembleTraining::save(Checkpoint& checkpoint) const {
   checkpoint.set("ensemble.kept-epochs", std::span<const std::uint64_t>(epochs));
   checkpoint.set("ensemble.losses", std::span<const double>(losses));
   checkpoint.set("ensemble.linear-share", std::span<const double>(&linear_share_, 1));
+  checkpoint.set("ensemble.scale", std::span<const double>(&scale_, 1));
   if (status_ != RunStatus::running) return;
   checkpoint.set(runs_entry, std::uint64_t{networks_.size() + linears_.size()});
   for (std::size_t k = 0; k < networks_.size(); ++k) {

@@ -21,7 +21,8 @@ struct MethodWords;
 // The training and validation rows are cut into as many folds as there are networks. Each network learns from all folds
 // but one, which tells it when to stop. So every row is learned from by most networks, and every row has a prediction
 // of a network that has not seen it. A linear model is trained in the same way, and those predictions say what share it
-// gets: a lot where a straight line is as good, next to nothing elsewhere. The result is one model (ignd/ensemble.hpp).
+// gets (a lot where a straight line is as good, next to nothing elsewhere) and how sure of classes the blend may be.
+// The result is one model (ignd/ensemble.hpp).
 struct EnsemblePlan {
   std::size_t members = 0;
   TrainingOptions network, linear;
