@@ -135,8 +135,16 @@ std::vector<std::pair<std::string, std::string>> describe(const Dataset& dataset
                                  {"epochs", std::to_string(run.epochs)},
                                  {"patience", std::to_string(run.patience)},
                                  {"last", run.keep_last ? "yes" : "no"},
+                                 {"initial factor", run.initial_factor == 1 ? "" : format_number(run.initial_factor)},
                                  {"batch", run.batch ? describe(*run.batch) : ""}});
   return options;
+}
+
+std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const TrainingOptions& options) {
+  auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  if (options.initial_factor == 1) return model;
+  for (float& w : model->parameters()) w *= static_cast<float>(options.initial_factor);
+  return model;
 }
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
@@ -200,7 +208,7 @@ void check_run(const Dataset& dataset, const TrainingOptions& options) {
 Run::Run(const Dataset& dataset, TrainingOptions options)
     : dataset_(dataset),
       options_(std::move(options)),
-      model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
+      model_(initial_model(dataset, options_)),
       batch_(batch_of(*model_, options_.batch)),
       learner_(make_learner(*model_, learner_options(dataset, options_, batch_))),
       at_a_time_(batch_ ? batch_->size : dataset.samples_at_a_time()),

@@ -25,6 +25,7 @@ struct TrainingOptions {
   std::string model = "mlp:32,64,32";
   Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
+  double initial_factor = 1;        // of the initial weights
   std::string schedule = "cosine";  // as run_schedule takes it
   std::uint64_t epochs = 20;
   std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
