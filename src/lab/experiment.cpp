@@ -67,7 +67,10 @@ const std::vector<FigureInfo>& figure_table() {
       {.kind = FigureKind::rates,
        .name = "rates",
        .help = "the metric against the learning rates that were tried",
-       .needs_search = true}};
+       .needs_search = true},
+      {.kind = FigureKind::steps,
+       .name = "steps",
+       .help = "quantiles of xi, s, h and the length of the steps, where the setting `steps` records them"}};
   return figures;
 }
 

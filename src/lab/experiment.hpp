@@ -39,7 +39,7 @@ struct ScoreInfo {
   bool log_scale = false;  // the figure has a logarithmic axis, and logarithms are compared
 };
 
-enum class FigureKind { curves, seconds, rates };
+enum class FigureKind { curves, seconds, rates, steps };
 
 // A figure that the report can draw. One table feeds experiment files and their documentation.
 struct FigureInfo {

@@ -330,6 +330,9 @@ void add_study_keys(std::vector<RunKey>& keys) {
   add(flag_key(
       "timed", samples, "time the learning: the column `seconds`, which no two runs have alike",
       [](auto& spec) -> auto& { return spec.record.timed; }));
+  add(flag_key(
+      "steps", samples, "record what the steps were like, for a figure of steps; not with batches",
+      [](auto& spec) -> auto& { return spec.record.steps; }));
 }
 
 std::vector<RunKey> make_keys() {
