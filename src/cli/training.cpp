@@ -61,7 +61,8 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
+    // possible.
     check_run(dataset_, options_.spec.training);
     if (!options_.log_steps.empty() && dataset_.target().outputs() > 1) {
       throw InvalidArgument("--log-steps cannot be given for more than two classes: their steps are those of batches");
