@@ -65,7 +65,7 @@ std::optional<Checkpoint> run_in(const Checkpoint& ensemble, std::size_t k) {
 
 // Any option of the model or of its steps: what it says holds for a single network, unless an ensemble is asked for.
 bool says_how_to_train(const GivenKeys& given) {
-  for (const char* name : {"model", "optimizer", "rule", "transform", "lr"}) {
+  for (const char* name : {"model", "optimizer", "rule", "transform", "lr", "log-steps"}) {
     if (given.has(name)) return true;
   }
   return std::ranges::any_of(run_keys(), [&](const RunKey& key) {
