@@ -280,7 +280,8 @@ void fit_pieces(const Table& table, std::span<const std::size_t> columns, std::s
   const auto has_pieces = [](const ColumnCode& code) { return code.form == Form::scaled && code.deviation > 0; };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(codes, has_pieces));
   if (pieces == 0 || count == 0) return;
-  const std::size_t each = std::min(pieces, std::max(Encoder::most_pieces / count, Encoder::least_pieces));
+  const std::size_t all = std::clamp(rows.size() / Encoder::rows_of_a_piece, Encoder::few_pieces, Encoder::many_pieces);
+  const std::size_t each = std::min(pieces, std::max(all / count, Encoder::least_pieces));
   const std::size_t read = std::min(rows.size(), most_rows);
   for (std::size_t c = 0; c < codes.size(); ++c) {
     if (!has_pieces(codes[c])) continue;

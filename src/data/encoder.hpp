@@ -90,8 +90,9 @@ std::vector<double> piece_edges(std::vector<double> values, std::size_t pieces);
 class Encoder {
  public:
   static constexpr std::size_t hash_features = 64;  // that the texts of a column share if they are too many
-  // Piecewise-linear features of all columns together, and the least of one column if that leaves it fewer.
-  static constexpr std::size_t most_pieces = 128, least_pieces = 8;
+  // Piecewise-linear features of all columns together: one for this many training rows, within these limits; and the
+  // least of one column if that leaves it fewer.
+  static constexpr std::size_t rows_of_a_piece = 32, few_pieces = 128, many_pieces = 512, least_pieces = 8;
   // Where robust scaling clips numbers: a network that has seen at most one such row may predict anything there
   // (docs/tool.md tells what clipping costs).
   static constexpr double farthest = ColumnCode::default_farthest;
