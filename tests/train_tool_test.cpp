@@ -812,7 +812,8 @@ TEST_F(TrainTool, LearnsByAnEnsembleUnlessToldOtherwise) {
     EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "ensemble:members=8,"));
     EXPECT_EQ(run_tool({"train", data_, "--target", target, "--save", path("fast.ignd"), "--fast"}).exit_code, 0);
     EXPECT_TRUE(contains(run_tool({"inspect", path("fast.ignd")}).out, "mlp:widths="));
-    expect_refusal({"train", data_, "--target", target, "--resume", path("fast.ignd")}, 1, "add --fast");
+    expect_refusal({"train", data_, "--target", target, "--resume", path("fast.ignd")}, 1,
+                   "of 1 network, not of 8; add --ensemble 1 or --fast");
     expect_refusal({"train", data_, "--target", target, "--resume", model_}, 1, "the ensemble is complete");
   }
   expect_refusal({"train", data_, "--target", "y", "--fast", "--ensemble", "3"}, 2, "--fast");

@@ -66,6 +66,7 @@ class Training final : public EnsembleObserver {
       plan_->keep_states = options_.save_every > 0;
       options_.spec.training = plan_->network;
     }
+    if (saved) check_saved(*saved);
     // Before the search for a rate and before anything is printed: rows and model say whether a batch is possible.
     check_run(dataset_, options_.spec.training);
     if (plan_ && !options_.log_steps.empty()) {
@@ -189,6 +190,14 @@ class Training final : public EnsembleObserver {
     print("this takes about {}: {}{} epoch{} of {} {}\n", duration_text(total), first, epochs, epochs == 1 ? "" : "s",
           with_commas(split.train.size()), data_.samples());
     std::fflush(stdout);
+  }
+
+  void check_saved(const Checkpoint& saved) const {
+    try {
+      check_saved_run(saved, plan_ ? &*plan_ : nullptr);
+    } catch (const FileError& fault) {
+      throw FileError(fmt::format("cannot resume {}: {}", quoted_path(options_.resume), fault.what()));
+    }
   }
 
   void take_rate(const Checkpoint& saved) {

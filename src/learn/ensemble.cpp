@@ -21,7 +21,8 @@
 namespace ignd {
 namespace {
 
-constexpr const char* runs_entry = "ensemble.runs";
+constexpr const char* members_entry = "ensemble.members";
+constexpr const char* runs_entry = "ensemble.runs";  // only in an ensemble that was interrupted
 
 std::string member_prefix(std::size_t k) { return fmt::format("member.{}.", k); }
 
@@ -188,6 +189,7 @@ class EnsembleTraining final : public RunView {
   bool blends_linear() const { return linear_share_ > 0; }
 
   const Dataset& dataset_;
+  EnsemblePlan plan_;
   EnsembleObserver& observer_;
   Member::Owner owner_;
   std::vector<std::unique_ptr<Dataset>> folds_;
@@ -200,7 +202,7 @@ class EnsembleTraining final : public RunView {
 };
 
 EnsembleTraining::EnsembleTraining(const Dataset& dataset, const EnsemblePlan& plan, EnsembleObserver& observer)
-    : dataset_(dataset), observer_(observer) {
+    : dataset_(dataset), plan_(plan), observer_(observer) {
   owner_.keeps_states = plan.keep_states;
   owner_.progressed = [this] { observer_.progress(*this); };
   owner_.looked = [this](const std::optional<EpochReport>& epoch) { observer_.look(*this, epoch); };
@@ -386,7 +388,7 @@ void EnsembleTraining::save(Checkpoint& checkpoint) const {
     epochs.push_back(member->report().kept_epoch);
     losses.push_back(member->report().loss);
   }
-  checkpoint.set("ensemble.members", std::uint64_t{networks_.size()});
+  checkpoint.set(members_entry, std::uint64_t{networks_.size()});
   checkpoint.set("ensemble.kept-epochs", std::span<const std::uint64_t>(epochs));
   checkpoint.set("ensemble.losses", std::span<const double>(losses));
   checkpoint.set("ensemble.linear-share", std::span<const double>(&linear_share_, 1));
@@ -402,14 +404,9 @@ void EnsembleTraining::save(Checkpoint& checkpoint) const {
 }
 
 void EnsembleTraining::restore(const Checkpoint& checkpoint) {
-  if (!checkpoint.has("ensemble.members")) {
-    throw FileError("the saved run is of a single network, and not of an ensemble; add --fast, or begin again");
-  }
-  if (!checkpoint.has(runs_entry)) throw FileError("the ensemble is complete");
-  const std::uint64_t members = checkpoint.number("ensemble.members");
-  if (members != networks_.size() || checkpoint.number(runs_entry) != networks_.size() + linears_.size()) {
-    throw FileError(fmt::format("the saved run had other options: its ensemble has {} networks, not {}", members,
-                                networks_.size()));
+  check_saved_run(checkpoint, &plan_);
+  if (checkpoint.number(runs_entry) != networks_.size() + linears_.size()) {
+    throw FileError("the saved run had other options: its rows were split in another way");
   }
   for (std::size_t k = 0; k < networks_.size(); ++k) networks_[k]->resume(run_in(checkpoint, k));
   for (std::size_t k = 0; k < linears_.size(); ++k) linears_[k]->resume(run_in(checkpoint, networks_.size() + k));
@@ -432,6 +429,16 @@ std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint
     outputs_of(inputs, std::span(outputs).subspan(first * count, (end - first) * count));
   }
   return outputs;
+}
+
+void check_saved_run(const Checkpoint& saved, const EnsemblePlan* plan) {
+  const std::uint64_t members = saved.has(members_entry) ? saved.number(members_entry) : 1;
+  const std::uint64_t wanted = plan != nullptr ? plan->members : 1;
+  if (saved.has(members_entry) && !saved.has(runs_entry)) throw FileError("the ensemble is complete");
+  if (members == wanted) return;
+  throw FileError(fmt::format("the saved run had other options: it is of {} network{}, not of {}; add --ensemble {}{}",
+                              members, members == 1 ? "" : "s", wanted, members,
+                              members == 1 ? " or --fast" : " and what else it was begun with"));
 }
 
 std::vector<std::vector<std::uint32_t>> fold_rows(const Dataset& dataset, std::size_t count, std::uint64_t seed) {

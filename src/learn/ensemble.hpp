@@ -37,6 +37,9 @@ void choose_ensemble(RunSpec& spec, MethodWords& words, const GivenKeys& given, 
 // How the networks of a completed spec are trained on a dataset: batches and epochs depend on the number of rows.
 EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset);
 
+// Throws FileError unless the saved run can be resumed with this plan (null: as a single network).
+void check_saved_run(const Checkpoint& saved, const EnsemblePlan* plan);
+
 // The rows of each fold of the training and validation rows, `count` at most: by class where there are classes. Empty
 // where rows cannot be exchanged, because they were split by groups or by time, or are too few.
 std::vector<std::vector<std::uint32_t>> fold_rows(const Dataset& dataset, std::size_t count, std::uint64_t seed);
