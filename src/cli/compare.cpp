@@ -14,7 +14,7 @@
 #include "learn/open_dataset.hpp"
 #include "learn/run_checks.hpp"
 #include "report/format.hpp"
-#include "report/statistics.hpp"
+#include "report/finding.hpp"
 
 #include <algorithm>
 #include <filesystem>

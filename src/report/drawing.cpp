@@ -1,12 +1,15 @@
 #include "report/drawing.hpp"
 
 #include "base/text.hpp"
+#include "report/axis.hpp"
 #include "report/format.hpp"
+#include "report/formula.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -48,60 +51,141 @@ std::string x_ticks(const FigurePanel& panel) {
 // Every power of ten has a mark, and every second or so a number.
 std::string rate_ticks() { return "set logscale x\nset format x '10^{%L}'\nset xtics enhanced nomirror autofreq\n"; }
 
-std::string data_block(const FigureLine& line, std::size_t index) {
+// A band must not reach below `lowest`: a logarithmic axis has no place for it.
+std::string data_block(const FigureLine& line, std::size_t index, double lowest) {
   std::string block = fmt::format("$line{} << EOD\n", index);
   for (const FigurePoint& point : line.points) {
-    const auto [low, high] = point.band.value_or(std::pair(point.y, point.y));
+    const auto [below, high] = point.band.value_or(std::pair(point.y, point.y));
+    const double low = std::max(below, lowest);
     block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", point.x, point.y, low, high);
   }
   return block + "EOD\n";
 }
 
+std::string label_text(std::string_view text, std::size_t most) {
+  return gnuplot_text(shortened(plain_formulas(text), most));
+}
+
 std::string key_text(const FigureLine& line) {
-  const std::string name = shortened(line.name, 36);
+  const std::string name = shortened(plain_formulas(line.name), 36);
   return line.remark.empty() ? name : fmt::format("{} ({})", name, line.remark);
+}
+
+int point_type(Mark mark) {
+  switch (mark) {
+    case Mark::nothing:
+    case Mark::circle:
+      return 7;
+    case Mark::square:
+      return 5;
+    case Mark::triangle:
+      return 9;
+    case Mark::wedge:
+      return 11;
+    case Mark::diamond:
+      return 13;
+    case Mark::pentagon:
+      return 15;
+  }
+  return 7;
+}
+
+std::string points_words(const LineStyle& style) {
+  return fmt::format("points pt {} ps 0.55 lc rgb '{}'", point_type(style.mark), style.colour);
+}
+
+std::string line_words(const LineStyle& style) {
+  return fmt::format("lines lw 2 lc rgb '{}'{}", style.colour,
+                     style.dashes.empty() ? "" : fmt::format(" dt ({})", style.dashes));
+}
+
+// Where a line has its marks: everywhere if its points are few and each counts, otherwise at about eight places, which
+// differ from mark to mark, so that lines that run together do not hide each other's.
+std::string marks_plot(const Figure& figure, const FigureLine& line, std::size_t index) {
+  const std::size_t count = line.points.size();
+  if (figure.marks || count < 2)
+    return fmt::format("$line{} using 1:2 with {} notitle", index, points_words(line.style));
+  const std::size_t step = std::max<std::size_t>(1, count / 8);
+  const std::size_t first = step * static_cast<std::size_t>(line.style.mark) / 7;
+  return fmt::format("$line{} using 1:2 every {}::{} with {} notitle", index, step, first, points_words(line.style));
+}
+
+struct Plot {
+  std::size_t line;
+  std::string words;
+};
+
+// What gnuplot draws, in this order: bands below lines below marks.
+std::vector<Plot> plots_of(const Figure& figure, const FigurePanel& panel) {
+  std::vector<Plot> plots;
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const auto& points = panel.lines[k].points;
+    if (points.size() < 2 || std::ranges::none_of(points, [](const auto& p) { return p.band.has_value(); })) continue;
+    plots.push_back(
+        {k, fmt::format("$line{} using 1:3:4 with filledcurves fc rgb '{}' notitle", k, panel.lines[k].style.colour)});
+  }
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const FigureLine& line = panel.lines[k];
+    if (line.points.size() < 2) continue;
+    plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
+  }
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const FigureLine& line = panel.lines[k];
+    if (line.style.mark == Mark::nothing && !figure.marks && line.points.size() > 1) continue;
+    plots.push_back({k, marks_plot(figure, line, k)});
+  }
+  return plots;
+}
+
+std::string key_entry(const Figure& figure, const FigureLine& line) {
+  const bool dot = line.points.size() < 2;
+  const bool marked = dot || figure.marks || line.style.mark != Mark::nothing;
+  std::string words = dot ? points_words(line.style) : line_words(line.style);
+  if (!dot && marked) {
+    words.replace(0, std::string_view("lines").size(), "linespoints");
+    words += fmt::format(" pt {} ps 0.55", point_type(line.style.mark));
+  }
+  return fmt::format("keyentry with {} title {}", words, gnuplot_text(key_text(line)));
 }
 
 std::string plot_command(const Figure& figure, const FigurePanel& panel, bool with_key) {
   std::vector<std::string> parts;
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const auto& points = panel.lines[k].points;
-    if (points.size() < 2 || std::ranges::none_of(points, [](const auto& p) { return p.band.has_value(); })) continue;
-    parts.push_back(fmt::format("$line{} using 1:3:4 with filledcurves fc rgb '{}' notitle", k,
-                                line_style(panel.lines[k].style).colour));
-  }
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const auto& [colour, dashes] = line_style(panel.lines[k].style);
-    const bool dot = panel.lines[k].points.size() < 2;
-    parts.push_back(fmt::format("$line{} using 1:2 with {} lw 2 lc rgb '{}' {} {}", k,
-                                dot            ? "points pt 7 ps 0.6"
-                                : figure.marks ? "linespoints pt 7 ps 0.4"
-                                               : "lines",
-                                colour, dot || dashes.empty() ? "" : fmt::format("dt ({})", dashes),
-                                with_key ? "title " + gnuplot_text(key_text(panel.lines[k])) : "notitle"));
-  }
+  for (const Plot& plot : plots_of(figure, panel)) parts.push_back(plot.words);
+  for (std::size_t k = 0; with_key && k < panel.lines.size(); ++k) parts.push_back(key_entry(figure, panel.lines[k]));
   return "plot " + join(parts, ", \\\n  ") + "\n";
+}
+
+// Decades where there are at least two; otherwise 1, 2 and 5 times powers of ten, written out.
+std::string value_ticks(const FigurePanel& panel) {
+  if (!panel.log_y) return "unset logscale y\nset format y '%g'\nset ytics noenhanced autofreq\n";
+  std::string script = "set logscale y\n";
+  if (panel.high_y >= 100 * panel.low_y * (1 - 1e-9))
+    return script + "set format y '10^{%L}'\nset ytics enhanced autofreq\n";
+  std::vector<std::string> ticks;
+  for (double y = panel.low_y; y <= panel.high_y * (1 + 1e-9); y = round_up(1.5 * y)) {
+    ticks.push_back(fmt::format("'{}' {:.17g}", rate_text(y), y));
+  }
+  return script + fmt::format("set ytics ({}) noenhanced\n", join(ticks, ", "));
 }
 
 std::string panel_commands(const Figure& figure, const FigurePanel& panel) {
   std::string script;
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) script += data_block(panel.lines[k], k);
+  const double lowest = panel.log_y ? panel.low_y * 1e-3 : -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) script += data_block(panel.lines[k], k, lowest);
   script += figure.log_x ? rate_ticks() : x_ticks(panel);
   script += fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [{:.17g}:{:.17g}]\n", panel.low_x, panel.high_x,
                         panel.low_y, panel.high_y);
-  script += "set xlabel " + gnuplot_text(shortened(figure.x_label, 50)) + " offset 0,0.4 noenhanced\n";
-  script += "set ylabel " + gnuplot_text(shortened(figure.y_label, 36)) + " noenhanced\n";
+  script += value_ticks(panel);
+  script += "set xlabel " + label_text(figure.x_label, 50) + " offset 0,0.4 noenhanced\n";
+  script += "set ylabel " + label_text(figure.y_label, 36) + " noenhanced\n";
   return script;
 }
 
-std::string common_settings(const Figure& figure) {
-  std::string script =
-      "set border 3 lc rgb '#555555'\n"
-      "set tics out nomirror scale 0.6\n"
-      "set grid ytics lt 1 lw 0.6 lc rgb '#dddddd'\n"
-      "set style fill transparent solid 0.18 noborder\n";
-  if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\nset ytics enhanced\n";
-  return script;
+std::string common_settings() {
+  return "set border 3 lc rgb '#555555'\n"
+         "set tics out nomirror scale 0.6\n"
+         "set grid ytics lt 1 lw 0.6 lc rgb '#dddddd'\n"
+         "set style fill transparent solid 0.18 noborder\n";
 }
 
 // Where the panels of a whole figure go, in points of the screen.
@@ -162,17 +246,26 @@ std::string terminal(FigureFormat format, double width, double height) {
 }  // namespace
 
 std::string panel_script(const Figure& figure, const FigurePanel& panel) {
-  return "set encoding utf8\nset terminal svg size 420,280 enhanced butt dynamic font 'sans-serif,13'\nset tmargin "
-         "0.7\n" +
-         common_settings(figure) + "unset key\n" + panel_commands(figure, panel) + plot_command(figure, panel, false);
+  return fmt::format(
+             "set encoding utf8\nset terminal svg size {:.0f},{:.0f} enhanced butt dynamic font 'sans-serif,13'\n"
+             "set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen {}\nset bmargin at screen {}\n",
+             PanelFrame::width, PanelFrame::height, PanelFrame::left / PanelFrame::width,
+             PanelFrame::right / PanelFrame::width, 1 - PanelFrame::top / PanelFrame::height,
+             1 - PanelFrame::bottom / PanelFrame::height) +
+         common_settings() + "unset key\n" + panel_commands(figure, panel) + plot_command(figure, panel, false);
+}
+
+std::vector<std::size_t> plotted_lines(const Figure& figure, const FigurePanel& panel) {
+  std::vector<std::size_t> lines;
+  for (const Plot& plot : plots_of(figure, panel)) lines.push_back(plot.line);
+  return lines;
 }
 
 std::string figure_script(const Figure& figure, FigureFormat format) {
   const FigureLayout layout(figure.panels);
-  std::string script = "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings(figure);
+  std::string script = "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings();
   script += fmt::format("set label 1 {} at screen 0.5,{:.4f} center noenhanced\n",
-                        gnuplot_text(shortened(figure.title, 55 * layout.columns)),
-                        1 - FigureLayout::heading / 2 / layout.height);
+                        label_text(figure.title, 55 * layout.columns), 1 - FigureLayout::heading / 2 / layout.height);
   script += fmt::format("set key below vertical maxrows {} maxcols {} Left reverse samplen 3.5 height 0.5 noenhanced\n",
                         layout.key_rows, layout.key_columns);
   script += fmt::format("set multiplot\nset size {:.6f},{:.6f}\n", 1.0 / static_cast<double>(layout.columns),
@@ -181,7 +274,7 @@ std::string figure_script(const Figure& figure, FigureFormat format) {
     const FigurePanel& panel = *layout.drawn[k];
     const auto [left, bottom] = layout.origin(k);
     script += fmt::format("set origin {:.6f},{:.6f}\n", left, bottom);
-    script += "set title " + gnuplot_text(shortened(panel.title, 50)) + " noenhanced\n";
+    script += "set title " + label_text(panel.title, 50) + " noenhanced\n";
     script += panel_commands(figure, panel) + plot_command(figure, panel, true);
     script += "unset label 1\n";  // once is enough
   }
