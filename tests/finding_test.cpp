@@ -201,8 +201,8 @@ TEST(Finding, CountsFactorsWhereLogarithmsAreCompared) {
   const ScoreInfo metric{.label = "error", .log_scale = true};
   const auto panel = panel_of({scored("QL", {1e-2, 2e-2, 1e-2}), scored("IGNDQ", {1e-8, 2e-8, 1e-8})});
   EXPECT_EQ(score_finding(panel, metric),
-            "IGNDQ has the lowest error, geometric mean 1.3e-8, better than QL, the next, by a factor of 1e6. A paired "
-            "test tells it apart from it.");
+            "IGNDQ has the lowest error, geometric mean 1.3e-8, better than QL by a factor of 1e6. A paired test tells "
+            "them apart.");
 }
 
 TEST(Finding, FailedRunsLose) {
@@ -221,6 +221,19 @@ TEST(Finding, IsSilentWhereThereIsNothingToCompare) {
   EXPECT_TRUE(contains(score_finding(panel_of({scored("a", {1}), scored("b", {2})}), lower), "one seed does not say"));
   EXPECT_EQ(clear_winner(panel_of({scored("a", {1}), scored("b", {2})}), lower), nullptr);
   EXPECT_EQ(clear_winner(panel_of({scored("a", {1, 2})}), lower), nullptr);
+}
+
+TEST(Finding, WhereNeitherIsBetterNothingIsRanked) {
+  const ScoreInfo metric{.label = "h", .log_scale = true, .is_contest = false};
+  const auto panel = panel_of({scored("a", {1, 1.1, 1}), scored("b", {5, 5.1, 5})});
+  EXPECT_EQ(score_finding(panel, metric), "");
+  EXPECT_EQ(clear_winner(panel, metric), nullptr);
+  FigurePanel drawn;
+  drawn.lines = {{"SGD", "", {}, {{0, 1e-3, {}}, {1, 1e3, {}}}}, {"IGND", "", {}, {{0, 1, {}}, {1, 1.1, {}}}}};
+  EXPECT_EQ(change_finding(drawn, metric),
+            "SGD changes most along the panel, by a factor of 1e6; IGND least, by a factor of 1.1.");
+  drawn.lines.resize(1);
+  EXPECT_EQ(change_finding(drawn, metric), "");
 }
 
 // The winner is whom the test tells apart from all others, and only the best can be it.

@@ -107,6 +107,9 @@ TEST(LineStyle, AMethodLooksTheSameInEveryStudy) {
   EXPECT_EQ(one.of("SGD"), two.of("SGD .1"));
   EXPECT_NE(two.of("IGND, eps_LM 1"), two.of("IGND"));
   EXPECT_NE(two.of("IGND, eps_LM 1"), two.of("NLMS"));
+  const LineStyles damped = styles_of({method_of("undamped", {"gauss-newton:eps_c=0,eps_lm=0", "plain"}),
+                                       method_of("damped", {"gauss-newton", "plain"})});
+  EXPECT_EQ(damped.of("damped"), one.of("IGND"));
   EXPECT_EQ(control.of("QL"), one.of("SGD"));
   EXPECT_EQ(control.of("IGNDQ"), one.of("IGND"));
   EXPECT_NE(control.of("RLS-TD"), control.of("IGNDQ")) << "though both name the same optimizer";

@@ -785,6 +785,33 @@ TEST(Figure, EveryPartOfADrawingBelongsToTheLineOfItsKey) {
   EXPECT_LT(frame.at("left"), frame.at("right"));
 }
 
+TEST(Figure, BandsEndAtTheEdgeOfThePanel) {
+  Figure figure;
+  FigurePanel panel;
+  panel.high_x = 4;
+  panel.low_y = 1;
+  panel.high_y = 2;
+  FigureLine line{"l", "", {"#000000", "", Mark::nothing}, {}};
+  line.points = {{0, 1.5, {{1.25, 1.75}}}, {2, 3, {{2.25, 3.75}}}, {4, 0, {{-1, 1.5}}}};
+  panel.lines = {line};
+  const std::string script = panel_script(figure, panel);
+  const std::size_t start = script.find("$band0 << EOD\n");
+  ASSERT_NE(start, std::string::npos);
+  std::istringstream block(script.substr(start + 14));
+  std::vector<std::array<double, 3>> points;
+  for (std::array<double, 3> p{}; block >> p[0] >> p[1] >> p[2];) points.push_back(p);
+  ASSERT_EQ(points.size(), 3U + 2 + 3) << "each crossing of an edge and a border is a point";
+  EXPECT_NEAR(points[1][0], 0.25, 1e-6) << "the upper edge leaves";
+  EXPECT_NEAR(points[1][1], 1.375, 1e-6) << "the lower one is still inside";
+  EXPECT_NEAR(points[1][2], 2, 1e-6);
+  for (const auto& point : points) {
+    EXPECT_GE(point[1], 1);
+    EXPECT_LE(point[2], 2);
+  }
+  panel.log_y = true;
+  EXPECT_EQ(run_gnuplot("gnuplot", panel_script(figure, panel)).fault, "") << "below zero there is no logarithm";
+}
+
 TEST(Figure, DrawingsHaveTheirAxesWhereTheScriptLooksForThem) {
   ExperimentResults experiment = lake_experiment();
   const Figure figure = curve_figure(experiment);
@@ -792,7 +819,10 @@ TEST(Figure, DrawingsHaveTheirAxesWhereTheScriptLooksForThem) {
   ASSERT_EQ(fault, "");
   EXPECT_TRUE(contains(svg, "viewBox=\"0 0 420 290\""));
   double left = 0, top = 0;
-  const std::size_t line = svg.find("<g id=\"gnuplot_plot_4\"");  // after three bands
+  const auto lines = plotted_lines(figure, figure.panels[0]);
+  std::size_t drawn = 3;  // after three bands
+  while (lines.at(drawn) != 0) ++drawn;
+  const std::size_t line = svg.find(fmt::format("<g id=\"gnuplot_plot_{}\"", drawn + 1));
   const std::size_t start = svg.find(" d='M", line);
   ASSERT_NE(start, std::string::npos);
   ASSERT_EQ(std::sscanf(svg.c_str() + start, " d='M%lf,%lf", &left, &top), 2);

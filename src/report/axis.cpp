@@ -23,6 +23,15 @@ void Range::include(const Range& other) {
   high = std::max(high, other.high);
 }
 
+double AxisScale::share(double value) const {
+  if (!logarithmic) return (value - low) / (high - low);
+  return value > 0 ? std::log(value / low) / std::log(high / low) : -1;
+}
+
+double AxisScale::value(double share) const {
+  return logarithmic ? low * std::pow(high / low, share) : std::lerp(low, high, share);
+}
+
 double round_down(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   // Powers are rounded: 0.1 must stay 0.1.
@@ -81,7 +90,7 @@ Range ends_of_the_best(std::span<const LineExtent> lines, const ScoreInfo& metri
   for (std::size_t k = 0; k < lines.size(); ++k) {
     if (!lines[k].failed && !lines[k].end.empty()) order.push_back(k);
   }
-  if (order.size() < 2) return {};
+  if (order.size() < 2 || !metric.is_contest) return {};
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return metric.higher_is_better ? lines[a].level > lines[b].level : lines[a].level < lines[b].level;
   });
@@ -100,7 +109,7 @@ double log_share(const Range& part, const Range& whole) {
   return std::log(part.high / part.low) / std::log(whole.high / whole.low);
 }
 
-// Whole steps of 1, 2, 5, ...; none where a value has no logarithm or less than a decade is left.
+// Whole steps of 1, 2, 5, ...; none where a value has no logarithm or where the axis would have no more than two.
 std::optional<Range> log_range(std::span<const LineExtent> lines, const Range& shown) {
   Range positive;
   for (const LineExtent& line : lines) {
@@ -109,7 +118,7 @@ std::optional<Range> log_range(std::span<const LineExtent> lines, const Range& s
     positive.include(std::min(line.values.high, shown.high));
   }
   if (positive.empty() || !(positive.low > 1e-100)) return {};
-  if (positive.high < 10 * positive.low) return {};
+  if (positive.high < 4 * positive.low) return {};
   return Range{round_down(positive.low), round_up(positive.high)};
 }
 
@@ -148,7 +157,7 @@ ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric,
   if (share > 0 && share < crowded) {
     const auto log = log_range(lines, shown);
     const double spread = log && ends.low > 0 ? log_share(ends, *log) : 0;
-    if (spread >= crowded && spread >= 2 * share) {
+    if (spread >= crowded / 2 && spread >= 2 * share) {
       axis = {log->low, log->high, true, {"The axis is logarithmic, since the lines end close to each other."}};
     } else {
       axis = zoomed(lines, ends, whole);

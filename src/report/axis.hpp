@@ -49,6 +49,15 @@ struct ValueAxis {
 ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric,
                      const std::function<bool(std::size_t, std::size_t)>& differ);
 
+// An axis on paper: which share of its length a value is at, and back. Where a value has no logarithm it lies below.
+struct AxisScale {
+  double low = 0, high = 1;
+  bool logarithmic = false;
+
+  double share(double value) const;
+  double value(double share) const;
+};
+
 // 1, 2 or 5 times a power of ten: the largest one not above a positive value, and the smallest one not below it.
 double round_down(double value);
 double round_up(double value);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -51,13 +50,60 @@ std::string x_ticks(const FigurePanel& panel) {
 // Every power of ten has a mark, and every second or so a number.
 std::string rate_ticks() { return "set logscale x\nset format x '10^{%L}'\nset xtics enhanced nomirror autofreq\n"; }
 
-// A band must not reach below `lowest`: a logarithmic axis has no place for it.
-std::string data_block(const FigureLine& line, std::size_t index, double lowest) {
+std::string data_block(const FigureLine& line, std::size_t index) {
   std::string block = fmt::format("$line{} << EOD\n", index);
-  for (const FigurePoint& point : line.points) {
-    const auto [below, high] = point.band.value_or(std::pair(point.y, point.y));
-    const double low = std::max(below, lowest);
-    block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", point.x, point.y, low, high);
+  for (const FigurePoint& point : line.points) block += fmt::format("{:.9g} {:.9g}\n", point.x, point.y);
+  return block + "EOD\n";
+}
+
+bool has_band(const FigureLine& line) {
+  return line.points.size() > 1 &&
+         std::ranges::any_of(line.points, [](const FigurePoint& point) { return point.band.has_value(); });
+}
+
+// A point of a band, as shares of the axes.
+struct BandPoint {
+  double x, low, high;
+};
+
+BandPoint between(const BandPoint& a, const BandPoint& b, double share) {
+  return {std::lerp(a.x, b.x, share), std::lerp(a.low, b.low, share), std::lerp(a.high, b.high, share)};
+}
+
+// Cut off where it leaves the panel, which gnuplot does to lines but not to areas.
+std::vector<BandPoint> inside_panel(const std::vector<BandPoint>& points) {
+  std::vector<BandPoint> out;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    std::vector<double> crossings;
+    for (const auto edge : {&BandPoint::low, &BandPoint::high}) {
+      for (const double limit : {0.0, 1.0}) {
+        if (k == 0) continue;
+        const double share = (limit - points[k - 1].*edge) / (points[k].*edge - points[k - 1].*edge);
+        if (share > 0 && share < 1) crossings.push_back(share);
+      }
+    }
+    std::ranges::sort(crossings);
+    for (const double share : crossings) out.push_back(between(points[k - 1], points[k], share));
+    out.push_back(points[k]);
+  }
+  for (BandPoint& point : out) {
+    point.low = std::clamp(point.low, 0.0, 1.0);
+    point.high = std::clamp(point.high, 0.0, 1.0);
+  }
+  return out;
+}
+
+std::string band_block(const Figure& figure, const FigurePanel& panel, std::size_t index) {
+  const AxisScale x{panel.low_x, panel.high_x, figure.log_x};
+  const AxisScale y{panel.low_y, panel.high_y, panel.log_y};
+  std::vector<BandPoint> points;
+  for (const FigurePoint& point : panel.lines[index].points) {
+    const auto [low, high] = point.band.value_or(std::pair(point.y, point.y));
+    points.push_back({x.share(point.x), y.share(low), y.share(high)});
+  }
+  std::string block = fmt::format("$band{} << EOD\n", index);
+  for (const auto& [at, low, high] : inside_panel(points)) {
+    block += fmt::format("{:.9g} {:.9g} {:.9g}\n", x.value(at), y.value(low), y.value(high));
   }
   return block + "EOD\n";
 }
@@ -115,19 +161,20 @@ struct Plot {
   std::string words;
 };
 
-// What gnuplot draws, in this order: bands below lines below marks.
+// What gnuplot draws, in this order: bands, solid lines, dashed ones, which let those below shine through, and marks.
 std::vector<Plot> plots_of(const Figure& figure, const FigurePanel& panel) {
   std::vector<Plot> plots;
   for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const auto& points = panel.lines[k].points;
-    if (points.size() < 2 || std::ranges::none_of(points, [](const auto& p) { return p.band.has_value(); })) continue;
+    if (!has_band(panel.lines[k])) continue;
     plots.push_back(
-        {k, fmt::format("$line{} using 1:3:4 with filledcurves fc rgb '{}' notitle", k, panel.lines[k].style.colour)});
+        {k, fmt::format("$band{} using 1:2:3 with filledcurves fc rgb '{}' notitle", k, panel.lines[k].style.colour)});
   }
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const FigureLine& line = panel.lines[k];
-    if (line.points.size() < 2) continue;
-    plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
+  for (const bool dashed : {false, true}) {
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      const FigureLine& line = panel.lines[k];
+      if (line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
+      plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
+    }
   }
   for (std::size_t k = 0; k < panel.lines.size(); ++k) {
     const FigureLine& line = panel.lines[k];
@@ -170,8 +217,10 @@ std::string value_ticks(const FigurePanel& panel) {
 
 std::string panel_commands(const Figure& figure, const FigurePanel& panel) {
   std::string script;
-  const double lowest = panel.log_y ? panel.low_y * 1e-3 : -std::numeric_limits<double>::infinity();
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) script += data_block(panel.lines[k], k, lowest);
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    script += data_block(panel.lines[k], k);
+    if (has_band(panel.lines[k])) script += band_block(figure, panel, k);
+  }
   script += figure.log_x ? rate_ticks() : x_ticks(panel);
   script += fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [{:.17g}:{:.17g}]\n", panel.low_x, panel.high_x,
                         panel.low_y, panel.high_y);

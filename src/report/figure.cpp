@@ -119,10 +119,16 @@ LineExtent search_extent(const FigureLine& line, const ScoreInfo& metric) {
   return extent;
 }
 
+// Enough to make room for it, and less than a test would ask for: a preview has three seeds.
+bool differ_visibly(const PairedDifference& difference) {
+  const auto& mean = difference.differences.mean;
+  return mean && difference.standard_error && std::abs(*mean) > 2 * *difference.standard_error;
+}
+
 void set_value_axis(FigurePanel& panel, const std::vector<PanelLine>& lines, const std::vector<LineExtent>& extents,
                     const ScoreInfo& metric) {
   const ValueAxis axis = value_axis(extents, metric, [&](std::size_t a, std::size_t b) {
-    return told_apart(compare(*lines[a].method, *lines[b].method, metric));
+    return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
   });
   panel.low_y = axis.low;
   panel.high_y = axis.high;
@@ -237,6 +243,7 @@ class PanelMaker {
 
   std::string finding(const PanelResults& results, const FigurePanel& panel) const {
     if (over_seconds_) return seconds_finding(panel);
+    if (!experiment_.metric.is_contest) return change_finding(panel, experiment_.metric);
     return part_ == CurvePart::scored ? score_finding(results, experiment_.metric)
                                       : curve_finding(panel, validation_label(experiment_.metric), experiment_.metric);
   }

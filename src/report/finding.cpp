@@ -170,10 +170,10 @@ std::string verdict(const std::vector<const MethodResults*>& order, const PanelR
   }
   if (order.size() < 2) return fmt::format("; {} failed in some runs.", others(rivals.beaten.size()));
   const PairedDifference to_next = compare(best, *order[1], metric);
-  return fmt::format(", better than {}, the next, by {}{}. A paired test tells it apart from {}.", order[1]->name,
-                     distance_text(to_next),
-                     to_next.logarithms ? "" : fmt::format(" (standard error over {} seeds)", to_next.pairs),
-                     rivals.beaten.size() == 1 ? "it" : "all others");
+  const std::string seeds = to_next.logarithms ? "" : fmt::format(" (standard error over {} seeds)", to_next.pairs);
+  const bool alone = rivals.beaten.size() == 1;
+  return fmt::format(", better than {}{} by {}{}. A paired test tells {}.", order[1]->name, alone ? "" : ", the next,",
+                     distance_text(to_next), seeds, alone ? "them apart" : "it apart from all others");
 }
 
 // The rates at which a search stays close to its best score, without a gap.
@@ -222,7 +222,7 @@ std::string score_finding(const PanelResults& panel, const ScoreInfo& metric) {
   const auto order = ranked(panel, metric);
   const auto with_runs =
       std::ranges::count_if(panel.methods, [](const MethodResults& method) { return !method.runs.empty(); });
-  if (order.empty() || with_runs < 2) return "";
+  if (order.empty() || with_runs < 2 || !metric.is_contest) return "";
   const MethodResults& best = *order.front();
   const std::string start =
       fmt::format("{} has the {} {}, {}", best.name, best_word(metric), metric.label, score_text(best, metric));
@@ -240,6 +240,22 @@ std::string curve_finding(const FigurePanel& panel, const std::string& label, co
   std::ranges::stable_sort(order, {}, [&](const FigureLine* line) { return last(*line); });
   return fmt::format("{} ends with the {} {}, {}; {}, the next, with {}.", order[0]->name, best_word(metric), label,
                      number_text(order[0]->points.back().y), order[1]->name, number_text(order[1]->points.back().y));
+}
+
+std::string change_finding(const FigurePanel& panel, const ScoreInfo& metric) {
+  if (panel.lines.size() < 2) return "";
+  const auto change = [&](const FigureLine& line) {
+    const auto [low, high] = std::ranges::minmax(line.points, {}, &FigurePoint::y);
+    return metric.log_scale ? high.y / low.y : high.y - low.y;
+  };
+  const auto text = [&](const FigureLine& line) {
+    return (metric.log_scale ? "by a factor of " : "by ") +
+           without_zeros_in_exponent(fmt::format("{:.2g}", change(line)));
+  };
+  const auto [least, most] = std::ranges::minmax_element(panel.lines, {}, change);
+  if (!(change(*least) < change(*most))) return "";
+  return fmt::format("{} changes most along the panel, {}; {} least, {}.", most->name, text(*most), least->name,
+                     text(*least));
 }
 
 std::string seconds_finding(const FigurePanel& panel) {
@@ -261,6 +277,7 @@ std::string rates_finding(const PanelResults& panel, const ScoreInfo& metric) {
   const std::string near = metric.log_scale ? "within a factor of 2" : "within 5 %";
   const std::string first =
       fmt::format("{} stays {} of its best {} {}", wide->name, near, metric.label, interval(*wide));
+  if (wide->width() == 1) return fmt::format("No method stays {} of its best {} beyond one rate.", near, metric.label);
   if (narrow->width() == wide->width()) return first + ".";
   return fmt::format("{}, {} {}.", first, narrow->name, interval(*narrow));
 }

@@ -26,6 +26,9 @@ std::string score_finding(const PanelResults& panel, const ScoreInfo& metric);
 // How the lines of a panel end, without a test.
 std::string curve_finding(const FigurePanel& panel, const std::string& label, const ScoreInfo& metric);
 
+// Which line changes most and least along a panel: where neither more nor less is better.
+std::string change_finding(const FigurePanel& panel, const ScoreInfo& metric);
+
 // Which method's runs are the shortest and the longest.
 std::string seconds_finding(const FigurePanel& panel);
 

@@ -85,9 +85,14 @@ LineStyle own_style(const MethodResults& method) {
   return optimizer_style(method.rule, method.transform);
 }
 
-bool has_fixed_style(const MethodResults& method) {
+// Who comes first to a style that several methods share: the one that it is named after, then those with the
+// optimizer's own constants.
+int precedence(const MethodResults& method) {
   const NamedStyle* named = find_named(method.name);
-  return named != nullptr ? named->name == method.name : is_optimizer_name(method.name);
+  if (named != nullptr ? named->name == method.name : is_optimizer_name(method.name)) return 0;
+  const bool has_options =
+      method.rule.find(':') != std::string::npos || method.transform.find(':') != std::string::npos;
+  return has_options ? 2 : 1;
 }
 
 // Towards black (share < 0) or white.
@@ -131,7 +136,7 @@ LineStyles::LineStyles(const ExperimentResults& experiment) {
   for (const PanelResults& panel : experiment.panels) {
     for (const MethodResults& method : panel.methods) methods.push_back(&method);
   }
-  std::ranges::stable_partition(methods, [](const MethodResults* method) { return has_fixed_style(*method); });
+  std::ranges::stable_sort(methods, {}, [](const MethodResults* method) { return precedence(*method); });
   std::vector<LineStyle> taken;
   for (const MethodResults* method : methods) {
     if (styles_.contains(method->name)) continue;

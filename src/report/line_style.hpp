@@ -30,7 +30,7 @@ LineStyle optimizer_style(std::string_view rule, std::string_view transform);
 LineStyle variation(const LineStyle& style, std::size_t k);
 
 // The styles of an experiment's methods. The plain SGD, IGND, QL, ... have the style of their optimizer wherever they
-// appear; others with the same optimizer, such as "IGND, eps_LM 0.1", have its variations in the order of the file.
+// appear; others that share it, such as "IGND, eps_LM 0.1", have its variations, those with other constants last.
 class LineStyles {
  public:
   explicit LineStyles(const ExperimentResults& experiment);

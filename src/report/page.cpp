@@ -20,8 +20,10 @@ namespace {
 
 std::string results_tables(const ExperimentResults& experiment) {
   std::string html = "<h3>Results</h3>\n";
-  html += paragraph(fmt::format("{}, {}. Mean ± standard deviation over the seeds{}.", experiment.metric.label,
-                                experiment.metric.higher_is_better ? "higher is better" : "lower is better",
+  html += paragraph(fmt::format("{}{}. Mean ± standard deviation over the seeds{}.", experiment.metric.label,
+                                !experiment.metric.is_contest        ? ""
+                                : experiment.metric.higher_is_better ? ", higher is better"
+                                                                     : ", lower is better",
                                 experiment.metric.log_scale
                                     ? "; the geometric mean with the factor of one standard deviation of the logarithms"
                                     : ""),

@@ -29,6 +29,10 @@ using Json = nlohmann::ordered_json;
 
 Json number(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(nullptr); }
 
+const char* better_word(const ScoreInfo& metric) {
+  return !metric.is_contest ? "neither" : metric.higher_is_better ? "higher" : "lower";
+}
+
 Json row(const MethodResults& method, bool preview) {
   const ScoreSummary scores = summarize(method);
   return {{"method", method.name},
@@ -73,7 +77,7 @@ std::string summary_json(const std::vector<ExperimentResults>& experiments) {
                     {"title", experiment.title},
                     {"preview", experiment.preview},
                     {"metric", experiment.metric.label},
-                    {"better", experiment.metric.higher_is_better ? "higher" : "lower"},
+                    {"better", better_word(experiment.metric)},
                     {"planned", experiment.planned},
                     {"done", experiment.done},
                     {"wall_seconds", number(experiment.wall_seconds)},

@@ -228,7 +228,7 @@ bool beats(const MethodResults& best, const MethodResults& other, const ScoreInf
 
 const MethodResults* clear_winner(const PanelResults& panel, const ScoreInfo& metric) {
   const auto methods = ranked(panel, metric);
-  if (methods.empty()) return nullptr;
+  if (methods.empty() || !metric.is_contest) return nullptr;
   std::size_t beaten = 0;
   for (const MethodResults& other : panel.methods) {
     if (&other == methods.front() || other.runs.empty()) continue;
