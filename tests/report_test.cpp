@@ -7,6 +7,7 @@
 #include "markup.hpp"
 #include "report/drawing.hpp"
 #include "report/format.hpp"
+#include "report/gnuplot.hpp"
 #include "report/page.hpp"
 #include "report/paper_table.hpp"
 #include "report/result_table.hpp"

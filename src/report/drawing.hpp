@@ -3,9 +3,7 @@
 #include "report/figure.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ignd {
@@ -25,18 +23,5 @@ std::vector<std::size_t> plotted_lines(const Figure& figure, const FigurePanel& 
 // ... and all panels with everything.
 enum class FigureFormat { svg, pdf, png };
 std::string figure_script(const Figure& figure, FigureFormat format);
-
-struct GnuplotOutcome {
-  std::string output;
-  std::string fault;  // one line; empty on success
-};
-
-// Feeds the script to gnuplot's standard input, without a shell or the user's settings, and captures its standard
-// output.
-GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script);
-
-// Turns gnuplot's SVG into an element of a page: no prologue, `prefix` before every id, as wide as the page allows, and
-// `label` for screen readers. Empty if the text is not a drawing.
-std::optional<std::string> inline_svg(std::string_view svg, std::string_view prefix, std::string_view label);
 
 }  // namespace ignd

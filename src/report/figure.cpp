@@ -119,6 +119,13 @@ LineExtent search_extent(const FigureLine& line, const ScoreInfo& metric) {
   return extent;
 }
 
+void set_value_axis(FigurePanel& panel, const ValueAxis& axis) {
+  panel.low_y = axis.low;
+  panel.high_y = axis.high;
+  panel.log_y = axis.logarithmic;
+  panel.remarks.insert(panel.remarks.end(), axis.remarks.begin(), axis.remarks.end());
+}
+
 // Enough to make room for it, and less than a test would ask for: a preview has three seeds.
 bool differ_visibly(const PairedDifference& difference) {
   const auto& mean = difference.differences.mean;
@@ -127,13 +134,9 @@ bool differ_visibly(const PairedDifference& difference) {
 
 void set_value_axis(FigurePanel& panel, const std::vector<PanelLine>& lines, const std::vector<LineExtent>& extents,
                     const ScoreInfo& metric) {
-  const ValueAxis axis = value_axis(extents, metric, [&](std::size_t a, std::size_t b) {
-    return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
-  });
-  panel.low_y = axis.low;
-  panel.high_y = axis.high;
-  panel.log_y = axis.logarithmic;
-  panel.remarks.insert(panel.remarks.end(), axis.remarks.begin(), axis.remarks.end());
+  set_value_axis(panel, value_axis(extents, metric, [&](std::size_t a, std::size_t b) {
+                   return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
+                 }));
 }
 
 void add_lines(FigurePanel& panel, std::vector<PanelLine> lines) {

@@ -6,6 +6,7 @@
 #include "report/drawing.hpp"
 #include "report/format.hpp"
 #include "report/formula.hpp"
+#include "report/gnuplot.hpp"
 #include "report/page.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
