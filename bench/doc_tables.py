@@ -17,8 +17,9 @@
     methods NAME               the tables of its report, methods as rows
     comparisons NAME           its comparisons seed by seed
     best-of NAME               of methods with several rates, the best
+    advice NAME                what the tool says of the experiment's settings
 
-The last five take what they print from the store in build/docs/NAME, which is made or completed first.
+The last six take what they print from the store in build/docs/NAME, which is made or completed first.
 
 scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
 """
@@ -462,6 +463,14 @@ def score(method, found, table):
     return text + (f", {row['failed']} of {row['seeds']} failed" if row["failed"] else "")
 
 
+def advice(name):
+    """What the tool says of the settings, panel by panel."""
+    experiment, _ = finished_study(name)
+    for panel in experiment["panels"]:
+        for sentence in panel["advice"]:
+            print(f"- **{panel['name']}**: {sentence}")
+
+
 TABLES = {
     "real-data": real_data,
     "raw-streams": raw_streams,
@@ -474,7 +483,8 @@ TABLES = {
     "tokenizer": tokenizer,
     "images": images,
 }
-STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of}
+STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of,
+           "advice": advice}
 
 
 def main():

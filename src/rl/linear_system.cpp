@@ -120,8 +120,6 @@ double discounted_radius(const LinearSystem& system, double discount, const Matr
   return std::sqrt(discount) * spectrum(system.a + product(system.b, policy)).cwiseAbs().maxCoeff();
 }
 
-Eigen::VectorXcd spectrum(const MatrixXd& matrix) {
-  return Eigen::EigenSolver<MatrixXd>(matrix, false).eigenvalues();
-}
+Eigen::VectorXcd spectrum(const MatrixXd& matrix) { return Eigen::EigenSolver<MatrixXd>(matrix, false).eigenvalues(); }
 
 }  // namespace ignd
