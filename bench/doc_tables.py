@@ -431,7 +431,8 @@ def timed(cell):
 
 
 def print_comparisons(experiment):
-    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]]
+    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]
+                if pair["pairs"] > 0]
     if not compared:
         return
     print_table(
@@ -454,6 +455,8 @@ def score(method, found, table):
     if method not in found:
         return ""
     row = found[method]
+    if row["seeds"] == 0:
+        return "failed at every rate"
     if row["failed"] == 0 or row["mean"] is not None:
         text = spread(row["mean"], row["std"])
     elif row["failed"] == row["seeds"]:
