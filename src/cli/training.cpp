@@ -59,7 +59,8 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
+    // possible.
     check_run(dataset_, options_.spec.training);
     Checkpoint now;
     dataset_.save_reader(now);
@@ -174,7 +175,7 @@ class Training final : public RunObserver {
   }
 
   SearchBudget search_budget() const {
-    SearchBudget budget = data_.search_budget();
+    SearchBudget budget = dataset_.search_budget();
     budget.judged = std::min(budget.judged, dataset_.split().validation.size());
     return budget;
   }
