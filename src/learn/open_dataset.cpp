@@ -49,10 +49,10 @@ DataFile located(const RunSpec& spec) {
 
 void check_checksum(const RunSpec& spec, const DataFile& data) {
   if (spec.checksum.empty() || sha256_of_file(data.path) == spec.checksum) return;
-  throw FileError(
-      fmt::format("{} has changed since these runs were made (its checksum differs): put that file back, or start again "
-                  "with another --out",
-                  data.name()));
+  throw FileError(fmt::format(
+      "{} has changed since these runs were made (its checksum differs): put that file back, or start again "
+      "with another --out",
+      data.name()));
 }
 
 // A table, images or texts as they were read, before they are split.
@@ -81,6 +81,9 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
     source.table = std::make_shared<const Table>(read_california_housing(data.path));
   } else {
     source.table = std::make_shared<const Table>(read_table(data, spec.dataset));
+  }
+  if (source.table && spec.dataset.above_median) {
+    source.table = std::make_shared<const Table>(source.table->above_median(source.table->find(spec.dataset.target)));
   }
   return source;
 }
@@ -138,9 +141,9 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
 // What reading depends on.
 std::string source_key(const RunSpec& spec) {
   const DataFile& data = spec.data;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
                      data.delimiter, data.header, data.decimal, spec.text, spec.size, spec.length,
-                     spec.dataset.skip_bad_rows, join(spec.dataset.columns(), "\n"));
+                     spec.dataset.skip_bad_rows, spec.dataset.above_median, join(spec.dataset.columns(), "\n"));
 }
 
 class Cache {
