@@ -692,7 +692,7 @@ TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
   ASSERT_EQ(run_tool({"train", "--stream", numbers, "--target", "y", "--save", model_}).exit_code, 0);
   EXPECT_TRUE(contains(run_tool({"predict", model_, bad}).err, "line 6: has 2 fields instead of 4"));
   const Outcome streamed = run_tool(Words{"predict", model_, bad, "--keep", "y,id"} + skip);
-  EXPECT_EQ(streamed.err, "ignd: 1 of 5 rows has no prediction; line 6 cannot be read\n");
+  EXPECT_EQ(streamed.err, "ignd: 1 of 5 rows has no prediction; line 6: has 2 fields instead of 4\n");
   EXPECT_TRUE(streamed.out.starts_with("row,y,id,prediction\n1,3,x1,")) << streamed.out;
   EXPECT_TRUE(contains(streamed.out, "\n3,x,\"x,3\",") && contains(streamed.out, "\n4,,,\n5,inf,x5,")) << streamed.out;
   EXPECT_EQ(events(run_tool(Words{"evaluate", model_, bad, "--json"} + skip).out).front()["left_out"], 3);

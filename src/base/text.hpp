@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,7 +66,11 @@ auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make
 // "90s", "10m" or "2h" in seconds. Throws InvalidArgument.
 double parse_duration(std::string_view text);
 
-// For humans: "0.51 s", "45 s", "3 min 20 s", "1 h 20 min"; "n/a" for what is not a duration.
+// Numbers for people.
+std::string with_commas(std::uint64_t count);                       // "1,234,567"
+std::string in_short(std::optional<double> value, int digits = 4);  // "n/a" if there is none
+
+// For people: "0.51 s", "45 s", "3 min 20 s", "1 h 20 min"; "n/a" for what is not a duration.
 std::string duration_text(double seconds);
 
 // The start of a text that is not empty: a character, or a truncated or invalid sequence.

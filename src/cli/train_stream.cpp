@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -114,7 +115,7 @@ class StreamPass {
     if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
     if (!before_) print_formats();
     Checkpoint now;
-    model_.describe(now);
+    model_.save_reader(now);
     file_.check_same_data(now);
     StreamEvents events{.report = [this](const StreamStatistics& so_far) { print_progress(so_far); }, .prediction = {}};
     if (!options_.predictions.empty()) {
@@ -279,11 +280,10 @@ class StreamPass {
   }
 
   void write(const StreamPrediction& made) {
-    if (learner_.classifies()) {
-      predictions_->add(made.row, model_.label_name(made.prediction), made.probability);
-    } else {
-      predictions_->add(made.row, made.prediction);
-    }
+    if (!format_) format_.emplace("row", std::span<const std::string>(), model_.classes());
+    sample_.prediction.name = std::to_string(made.row);
+    model_.interpret(made, sample_.prediction);
+    predictions_->add(*format_, sample_);
   }
 
   // `line` is the last one that was learned from, or 0 at the end of the data. The predictions go to the disk first: if
@@ -298,7 +298,8 @@ class StreamPass {
       written = predictions_->written();
     }
     Checkpoint made;
-    model_.save(made, line, written);
+    model_.set_progress(line, written);
+    model_.save(made);
     return made;
   }
 
@@ -338,7 +339,9 @@ class StreamPass {
   std::optional<StreamInput> before_;  // of the run that is resumed
   std::uint64_t rows_before_ = 0;
   ExampleReader* reader_ = nullptr;  // the model's
-  std::unique_ptr<PredictionWriter> predictions_;
+  std::unique_ptr<PredictionLog> predictions_;
+  std::optional<PredictionFormat> format_;  // known at the first of them
+  PredictedSample sample_;                  // that is written
   std::uint64_t last_line_ = 0;
   Saved saved_;
   bool is_saved_midway_ = false;

@@ -184,7 +184,7 @@ class Training final : public RunObserver {
   }
 
   SearchBudget search_budget() const {
-    SearchBudget budget = data_.search_budget();
+    SearchBudget budget = dataset_.search_budget();
     budget.judged = std::min(budget.judged, dataset_.split().validation.size());
     return budget;
   }

@@ -3,8 +3,6 @@
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
-#include <span>
-
 #include <fmt/format.h>
 
 namespace ignd::cli {
@@ -35,34 +33,6 @@ NewData new_data(const UseOptions& options, const TrainedModel& model) {
   }
   return {
       .file = options.data, .keep = options.keep, .weight = options.weight, .skip_bad_rows = options.skips_bad_rows()};
-}
-
-PredictionColumns::PredictionColumns(const Target& target) : classes_(target.classes) {
-  for (const std::string& name : classes_) fields_.push_back(csv_bytes(name));
-}
-
-std::string PredictionColumns::header() const {
-  if (classes_.empty()) return ",prediction";
-  if (classes_.size() == 2) return ",prediction,probability";
-  std::string header = ",prediction";
-  for (const std::string& name : classes_) header += "," + csv_bytes("probability_" + name);
-  return header;
-}
-
-void PredictionColumns::append(std::string& line, const Prediction& prediction) const {
-  if (classes_.empty()) {
-    line += "," + format_number(prediction.value);
-    return;
-  }
-  line += "," + fields_[static_cast<std::size_t>(prediction.value)];
-  const auto probabilities = std::span(prediction.probabilities);
-  for (const double probability : probabilities.subspan(probabilities.size() == 2 ? 1 : 0)) {
-    line += "," + format_number(probability);
-  }
-}
-
-void PredictionColumns::append_nothing(std::string& line) const {
-  line.append(classes_.empty() ? 1 : classes_.size() == 2 ? 2 : classes_.size() + 1, ',');
 }
 
 }  // namespace ignd::cli

@@ -63,7 +63,7 @@ std::vector<Comparison> all_pairs(const std::vector<std::string>& names) {
   return pairs;
 }
 
-Method baseline(const char* name, const char* model, RunSpec spec) {
+Method baseline(const std::string& name, const char* model, RunSpec spec) {
   spec.model = model;
   Method method;
   method.name = name;
@@ -115,7 +115,6 @@ std::vector<std::string> parse_optimizers(std::string_view text) {
 Experiment make_experiment(const OptimizerStudy& study, const TableDataset& table, const std::string& name) {
   const std::string file = std::filesystem::path(study.spec.data.path).filename();
   const std::string& target = study.spec.dataset.target;
-  const bool classes = table.target().is_class();
   Experiment made;
   made.name = name;
   made.title = fmt::format("Optimizers on {}", file);
@@ -137,8 +136,8 @@ Experiment make_experiment(const OptimizerStudy& study, const TableDataset& tabl
     method.settings = settings_of(study.spec);
     panel.methods.push_back(std::move(method));
   }
-  if (table.encoder().features() <= most_baseline_features && !table.target().is_multiclass()) {
-    panel.methods.push_back(baseline(classes ? "logistic regression" : "least squares", best_linear_model, study.spec));
+  if (const auto linear = linear_baseline_name(table)) {
+    panel.methods.push_back(baseline(*linear, best_linear_model, study.spec));
   }
   panel.methods.push_back(baseline(constant_name(table), best_constant_model, study.spec));
   made.panels.push_back(std::move(panel));

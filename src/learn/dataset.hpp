@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +49,12 @@ struct DatasetOptions {
   std::vector<std::string> columns() const;  // that are named here
 };
 
+// How much of the data a search tries each learning rate on.
+struct SearchBudget {
+  std::uint64_t samples = 20'000;                                // at most; at least one epoch of one row
+  std::size_t judged = std::numeric_limits<std::size_t>::max();  // validation rows, drawn by the seed
+};
+
 // Samples, by number, split into training, validation and test samples.
 class Dataset {
  public:
@@ -69,6 +76,8 @@ class Dataset {
 
   // How many samples are learned before a run looks at its stop flag: fewer where they are large.
   virtual std::size_t samples_at_a_time() const;
+
+  virtual SearchBudget search_budget() const { return {}; }
 
   virtual double target_in_units(std::uint32_t row) const = 0;  // for classes their number
   virtual double row_weight(std::uint32_t row) const = 0;       // what it counts in metrics

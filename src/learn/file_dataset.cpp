@@ -64,6 +64,13 @@ ClassDataset::Known ClassDataset::take(const std::vector<std::string>& classes, 
   return known;
 }
 
+// A step may take long: all rates together are given less than half an epoch.
+SearchBudget ClassDataset::search_budget() const {
+  constexpr std::uint64_t least = 200;
+  const std::uint64_t some = std::max<std::uint64_t>(split().train.size() / 10, least);
+  return {.samples = some, .judged = some};
+}
+
 std::vector<std::pair<std::string, std::string>> ClassDataset::options_used() const {
   return {{"validation", format_number(options_.validation)},
           {"test", format_number(options_.test)},

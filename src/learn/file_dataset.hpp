@@ -22,6 +22,7 @@ class ClassDataset : public Dataset {
   double target_in_units(std::uint32_t row) const override { return labels_[row]; }
   double row_weight(std::uint32_t /*row*/) const override { return 1; }
   std::vector<std::pair<std::string, std::string>> options_used() const override;
+  SearchBudget search_budget() const override;
 
   struct Labelled {
     std::size_t label = 0;

@@ -115,6 +115,12 @@ std::vector<std::pair<std::string, double>> further_scores(const Scores& scores)
   return numbers;
 }
 
+std::map<std::string, double> named_scores(const Scores& scores) {
+  std::map<std::string, double> named{{"loss", scores.loss}};
+  for (const auto& [name, value] : further_scores(scores)) named[name] = value;
+  return named;
+}
+
 CurveRecorder::CurveRecorder(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
                              const RunControl& control, Ended ended)
     : dataset_(dataset),

@@ -420,7 +420,7 @@ void Run::check_same_run(const Checkpoint& checkpoint) const {
 
 void Run::restore(const Checkpoint& checkpoint) {
   check_same_run(checkpoint);
-  const TrainedModel::Parts kept = TrainedModel::Parts::load(checkpoint);
+  const RunModel::Parts kept = RunModel::Parts::load(checkpoint);
   const RunStatus status = status_of(checkpoint.text("run.status"));
   const std::uint64_t position = checkpoint.number("run.position");
   const double epoch_loss = number_in(checkpoint, "run.epoch-loss");

@@ -292,12 +292,14 @@ StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std
   return made;
 }
 
-void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
+double StreamLearner::loss_of(double y, const StreamPrediction& made) const {
   const double error = made.output - y;
-  const bool squared = range_.stretches;
-  const double loss = squared ? error * error : trainer_->options().loss->at(y, made.output).value;
+  return squares_errors() || !trainer_ ? error * error : trainer_->options().loss->at(y, made.output).value;
+}
+
+void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
   const bool correct = classifies_ && (made.output > 0) == (y == 1);
-  count_example(statistics_, error, loss, weight, correct);
+  count_example(statistics_, made.output - y, loss_of(y, made), weight, correct);
 }
 
 void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {

@@ -5,6 +5,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/recorded_run.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/search.hpp"
 #include "learn/trained_model.hpp"
@@ -47,12 +48,6 @@ void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
   }
   if (std::ranges::find(others, name) != others.end()) return;
   throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
-}
-
-std::map<std::string, double> named_scores(const Scores& scores) {
-  std::map<std::string, double> named{{"loss", scores.loss}};
-  for (const auto& [name, value] : further_scores(scores)) named[name] = value;
-  return named;
 }
 
 GivenKeys given_keys(const TrainSettings& settings) {
@@ -121,8 +116,8 @@ class LibraryTraining final : public RunObserver {
   static constexpr const char* nothing_learned = "training was ended before its first epoch was complete";
 
   void search_for_rate() {
-    const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, {}, stop_,
-                                          [&](std::uint64_t, std::uint64_t) { tell(0); });
+    const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, dataset_->search_budget(),
+                                          stop_, [&](std::uint64_t, std::uint64_t) { tell(0); });
     if (stop_) throw Error(nothing_learned);
     if (!result.best) throw Error("training diverged at every rate tried; choose one as 'lr'");
     spec_.training.rate = *result.best;
