@@ -35,7 +35,7 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
 }  // namespace
 
 int evaluate(const UseOptions& options) {
-  refuse_model(options.data.path);
+  refuse_model(options.spec.data.path);
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return evaluate_stream(options, checkpoint);
   const auto model = TrainedModel::load(options.model, checkpoint);

@@ -3,6 +3,7 @@
 #include "cli/describe.hpp"
 #include "cli/use_model.hpp"
 #include "ignd/checkpoint.hpp"
+#include "learn/run.hpp"
 #include "learn/stream_model.hpp"
 
 #include <string>
@@ -21,7 +22,7 @@ void print_summary(const TrainedModel& model, const Checkpoint& checkpoint) {
   print("{} ({} weights), loss {}{}\n", model.model().spec(), with_commas(model.model().parameters().size()),
         model.loss(), status.empty() ? "" : ", " + status);
   if (!status.empty()) {
-    const std::string batch = text_in(checkpoint, "run.option.batch");
+    const std::string batch = batch_of_saved(checkpoint);
     print("rule {}, transform {}{}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
           batch.empty() ? "" : ", batch " + batch, checkpoint.text("schedule"),
           with_commas(checkpoint.number("steps")));
@@ -46,7 +47,7 @@ void print_json(const TrainedModel& model, const Checkpoint& checkpoint) {
         .set("steps", checkpoint.number("steps"))
         .set("status", status);
   }
-  if (const std::string batch = text_in(checkpoint, "run.option.batch"); !batch.empty()) line.set("batch", batch);
+  if (const std::string batch = batch_of_saved(checkpoint); !batch.empty()) line.set("batch", batch);
   const InputDescription inputs = model.inputs();
   for (const auto& [name, fact] : inputs.facts) {
     std::visit([&line, &key = name](const auto& value) { line.set(key, value); }, fact);

@@ -32,12 +32,12 @@ void warn(const PredictionReport& report) {
 int predict(const UseOptions& options) {
   const bool to_file = !options.output.empty();
   if (to_file) refuse_same_file(options.output, options.model, "the model");
-  refuse_model(options.data.path);
+  refuse_model(options.spec.data.path);
   const Checkpoint checkpoint = Checkpoint::read(options.model);
   if (is_stream_model(checkpoint)) return predict_stream(options, checkpoint);
   const auto model = TrainedModel::load(options.model, checkpoint);
   NewData data = new_data(options, *model);
-  if (to_file) check_can_save(options.output, options.data);
+  if (to_file) check_can_save(options.output, options.spec.data);
   std::optional<Progress> progress;
   data.progress = [&](std::size_t done, std::size_t total) {
     if (!progress) progress.emplace("predicting", total, model->samples(), false);
@@ -45,7 +45,7 @@ int predict(const UseOptions& options) {
   };
 
   const PredictionColumns columns(model->target());
-  std::string out = model->reads_table(options.data) ? "row" : "file";
+  std::string out = model->reads_table(options.spec.data) ? "row" : "file";
   for (const std::string& column : options.keep) out += "," + csv_bytes(column);
   out += columns.header() + "\n";
   const auto write = [&](const PredictedSample& sample) {

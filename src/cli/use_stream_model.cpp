@@ -98,18 +98,18 @@ std::string describe_target(const StreamModel& model) {
 int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   StreamModel model = StreamModel::load(options.model, checkpoint);
   model.learner().finish();  // a run that was interrupted early may hold examples back
-  if (!options.output.empty()) check_can_save(options.output, options.data);
+  if (!options.output.empty()) check_can_save(options.output, options.spec.data);
   if (!options.keep.empty() && !model.input().has_columns()) {
     throw InvalidArgument("--keep is for comma-separated values: examples of other formats have no columns");
   }
-  const auto reader =
-      model.open_new(options.data, {.keep = options.keep}, options.skips_bad_rows() ? BadRows::mark : BadRows::stop);
+  const auto reader = model.open_new(options.spec.data, {.keep = options.keep},
+                                     options.spec.dataset.skip_bad_rows ? BadRows::mark : BadRows::stop);
   PredictionWriter writer(options.output);
   writer.set_kept(options.keep);
   const bool classifies = model.learner().classifies();
   std::uint64_t rows = 0, first_bad = 0;
   std::size_t kept = 0;  // fields of the block so far
-  for_each_prediction(options.data, *reader, model.learner(),
+  for_each_prediction(options.spec.data, *reader, model.learner(),
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         rows = made.row;
                         if (i == 0) kept = 0;
@@ -138,28 +138,29 @@ int predict_stream(const UseOptions& options, const Checkpoint& checkpoint) {
 int evaluate_stream(const UseOptions& options, const Checkpoint& checkpoint) {
   StreamModel model = StreamModel::load(options.model, checkpoint);
   model.learner().finish();  // a run that was interrupted early may hold examples back
-  if (options.weight && !model.input().has_columns()) {
+  if (options.spec.dataset.weight && !model.input().has_columns()) {
     throw InvalidArgument("--weight is for comma-separated values: examples of other formats carry their own");
   }
   const CsvColumns columns{
-      .target = model.input().target, .weight = options.weight, .text_target = model.input().text_target};
-  const auto reader = model.open_new(options.data, columns, options.skips_bad_rows() ? BadRows::skip : BadRows::stop);
+      .target = model.input().target, .weight = options.spec.dataset.weight, .text_target = model.input().text_target};
+  const auto reader =
+      model.open_new(options.spec.data, columns, options.spec.dataset.skip_bad_rows ? BadRows::skip : BadRows::stop);
   RowScorer scorer(model);
   std::uint64_t left_out = 0;
-  for_each_prediction(options.data, *reader, model.learner(),
+  for_each_prediction(options.spec.data, *reader, model.learner(),
                       [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
                         if (std::isnan(block.target[i])) return true;
                         try {
                           scorer.add(block.target[i], block.weight[i], made);
                         } catch (const BadSample& fault) {
-                          if (!options.skips_bad_rows()) throw BadRow(block.line[i], fault.what());
+                          if (!options.spec.dataset.skip_bad_rows) throw BadRow(block.line[i], fault.what());
                           ++left_out;
                         }
                         return true;
                       });
   left_out += reader->skipped_rows();
   if (left_out > 0) print_error("ignd: {} rows are left out\n", with_commas(left_out));
-  if (scorer.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.data.name()));
+  if (scorer.rows() == 0) throw FileError(fmt::format("{} has no labels to compare with", options.spec.data.name()));
   const Scores scores = scorer.scores();
   if (options.json) {
     JsonLine line("result");

@@ -135,7 +135,7 @@ class TrainingTask final : public Task {
   std::vector<std::string> faults(const Settings& settings) const override {
     try {
       const RunSpec spec = complete_spec(settings);
-      auto found = spec_faults(spec, kind_of_data(spec));
+      auto found = study_faults(spec, kind_of_data(spec));
       if (!spec.checksum.empty() && !is_checksum(spec.checksum)) {
         found.emplace_back("the checksum is not what `sha256sum` prints for a file");
       } else if (spec.checksum.empty() && kind_of_data(spec) == DataKind::table && !is_named(spec.data.path)) {

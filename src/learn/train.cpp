@@ -1,7 +1,6 @@
 #include "ignd/train.hpp"
 
 #include "base/text.hpp"
-#include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/open_dataset.hpp"
@@ -19,33 +18,15 @@
 namespace ignd {
 namespace {
 
-MethodWords method_words(const TrainSettings& settings) {
-  MethodWords words;
-  const auto take = [&](const char* name, std::string& word) {
-    if (const auto found = settings.find(name); found != settings.end()) word = found->second;
-  };
-  take("optimizer", words.optimizer);
-  take("rule", words.rule);
-  take("transform", words.transform);
-  take("lr", words.rate);
-  return words;
-}
-
 void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
-  static const std::vector<std::string> others{"optimizer", "rule", "transform", "lr", "seed"};
-  std::vector<std::string> known = others;
+  std::vector<std::string> known;
   for (const RunKey& key : run_keys()) {
     if (!key.is_option || (key.uses & (RunKey::tables | RunKey::files)) == 0) continue;
     known.push_back(key.name);
     if (key.name != name) continue;
-    try {
-      key.set(spec, canonical_value(key, value));
-      return;
-    } catch (const InvalidArgument& fault) {
-      throw InvalidArgument(fmt::format("the option '{}' {}", name, fault.what()));
-    }
+    key.set(spec, canonical_value(key, value, fmt::format("the option '{}'", name)));
+    return;
   }
-  if (std::ranges::find(others, name) != others.end()) return;
   throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
 }
 
@@ -55,26 +36,15 @@ std::map<std::string, double> named_scores(const Scores& scores) {
   return named;
 }
 
-GivenKeys given_keys(const TrainSettings& settings) {
-  GivenKeys given{.open = "'", .close = "'"};
-  for (const auto& [name, value] : settings) given.names.insert(name);
-  return given;
-}
-
 RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
   RunSpec spec;
   spec.data.path = path;
-  for (const auto& [name, value] : settings) set_key(spec, name, value);
-  const DataKind kind = kind_of_data(spec);
-  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
-  spec.complete(kind);
-  check_training(given_keys(settings), spec, kind);
-  const MethodWords words = method_words(settings);
-  spec.training.optimizer = optimizer_of(words, spec.batch);
-  if (const auto rate = rate_of(words)) spec.training.rate = *rate;
-  if (settings.contains("seed")) spec.training.seed = parse_count(settings.at("seed"), "the seed");
-  spec.dataset.seed = spec.training.seed;
-  return spec;
+  GivenKeys given{.open = "'", .close = "'"};
+  for (const auto& [name, value] : settings) {
+    set_key(spec, name, value);
+    given.names.insert(name);
+  }
+  return complete_spec(std::move(spec), given, kind_of_data(spec));
 }
 
 }  // namespace
@@ -83,14 +53,11 @@ RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
 class LibraryTraining final : public RunObserver {
  public:
   LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
-      : spec_(spec_from(path, settings)),
-        progress_(progress),
-        dataset_(read_dataset(spec_)),
-        searches_(!rate_of(method_words(settings))) {}
+      : spec_(spec_from(path, settings)), progress_(progress), dataset_(read_dataset(spec_)) {}
 
   Trained train() {
     check_run(*dataset_, spec_.training);
-    if (searches_) search_for_rate();
+    if (!rate_of(spec_.method)) search_for_rate();
     const RunSlot slot{&spec_.training, this};
     cpu_engine().train({&slot, 1}, *dataset_, stop_);
     if (!trained_) throw Error(nothing_learned);
@@ -141,7 +108,6 @@ class LibraryTraining final : public RunObserver {
   RunSpec spec_;
   const TrainProgress& progress_;
   std::shared_ptr<const Dataset> dataset_;
-  bool searches_;
   std::atomic<bool> stop_ = false;
   std::optional<Trained> trained_;
 };
