@@ -128,7 +128,7 @@ TEST_F(TrainTool, LearnsInBatchesAndGoesOnWithThem) {
   EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "batch 16 exact lambda 1 adaptive"));
 }
 
-// Blanks around the parts of a name change nothing: not the rates of the race, not what is saved, not what may be
+// Blanks around the parts of a name change nothing: not the rates that are tried, not what is saved, not what may be
 // resumed.
 TEST_F(TrainTool, TakesNamesHoweverTheyAreSpelled) {
   const Words race{"train",    data_, "--target", "y",        "--model", "mlp:8,8",

@@ -80,7 +80,7 @@ class Dataset {
   // The standard deviation of the target, by which a collapsed model is told from one that learned something.
   virtual double target_deviation() const { return target_.deviation; }
 
-  virtual std::uint64_t fingerprint() const = 0;  // a number that other data would not have
+  virtual std::uint64_t fingerprint() const = 0;  // of the data
 
   virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 
@@ -114,7 +114,7 @@ struct Scores {
   bool is_measured() const { return regression || classification || multiclass; }
 };
 
-// Whether a model predicts the same for all samples: units that no input reaches any more do not come back.
+// Whether a model predicts the same for all samples: dead units do not recover.
 bool is_collapsed(const Dataset& dataset, const Scores& scores);
 
 // Draws `count` of the rows by the seed and a name; 0: all stay.

@@ -50,8 +50,8 @@ DataFile located(const RunSpec& spec) {
 void check_checksum(const RunSpec& spec, const DataFile& data) {
   if (spec.checksum.empty() || sha256_of_file(data.path) == spec.checksum) return;
   throw FileError(
-      fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
-                  "begin again with another --out",
+      fmt::format("{} has changed since these runs were made (its checksum differs): put that file back, or start again "
+                  "with another --out",
                   data.name()));
 }
 
