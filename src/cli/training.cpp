@@ -60,7 +60,8 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
+    // possible.
     check_run(dataset_, options_.spec.training);
     Checkpoint now;
     dataset_.save_reader(now);
@@ -77,7 +78,7 @@ class Training final : public RunObserver {
     }
     saved_run_ = saved ? &*saved : nullptr;
     const RunSlot slot{&options_.spec.training, this};
-    cpu_engine().train({&slot, 1}, dataset_, stop_.flag());
+    train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
     return code_ ? *code_ : interrupted_early();
   }
 
@@ -173,7 +174,7 @@ class Training final : public RunObserver {
   // False if it was interrupted.
   bool search_for_rate() {
     std::optional<Progress> progress;
-    const RateSearch result = search_rate(parallel_cpu_engine(), dataset_, options_.spec.training, search_budget(),
+    const RateSearch result = search_rate(engine_for(Machine::own), dataset_, options_.spec.training, search_budget(),
                                           stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
                                             if (!progress) progress.emplace("trying rates", total, "samples", !talks_);
                                             progress->update(done);

@@ -59,7 +59,7 @@ class LibraryTraining final : public RunObserver {
     check_run(*dataset_, spec_.training);
     if (!rate_of(spec_.method)) search_for_rate();
     const RunSlot slot{&spec_.training, this};
-    cpu_engine().train({&slot, 1}, *dataset_, stop_);
+    train_group(engine_for(Machine::own), {&slot, 1}, *dataset_, stop_);
     if (!trained_) throw Error(nothing_learned);
     return std::move(*trained_);
   }
@@ -88,7 +88,7 @@ class LibraryTraining final : public RunObserver {
   static constexpr const char* nothing_learned = "training was ended before its first epoch was complete";
 
   void search_for_rate() {
-    const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, {}, stop_,
+    const RateSearch result = search_rate(engine_for(Machine::own), *dataset_, spec_.training, {}, stop_,
                                           [&](std::uint64_t, std::uint64_t) { tell(0); });
     if (stop_) throw Error(nothing_learned);
     if (!result.best) throw Error("training diverged at every rate tried; choose one as 'lr'");
