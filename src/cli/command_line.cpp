@@ -84,6 +84,7 @@ CLI::Option* check_by(CLI::Option* option, const SettingKey& key) {
 CLI::Option* check_count(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
   SettingKey key;
   key.kind = SettingKey::Kind::count;
+  key.default_value = std::to_string(least);
   key.low = static_cast<double>(least);
   key.high = static_cast<double>(most);
   return check_by(option, key);
@@ -96,12 +97,12 @@ void add_run_options(CLI::App* command, RunSpec& spec, const std::function<bool(
     if (key.kind == SettingKey::Kind::flag) {
       command
           ->add_flag_callback(
-              name, [&spec, &key] { key.set(spec, "true"); }, key.help)
+              name, [&spec, &key] { key.set(spec, "true"); }, key.help + key.tool_help)
           ->group(key.group);
       continue;
     }
     CLI::Option* option = command->add_option_function<std::string>(
-        name, [&spec, &key](const std::string& value) { key.set(spec, value); }, key.help);
+        name, [&spec, &key](const std::string& value) { key.set(spec, value); }, key.help + key.tool_help);
     check_by(option, key)->group(key.name == "target" ? "Options" : key.group);
     if (!key.default_value.empty() && key.default_value != left_open) option->default_str(key.default_value);
   }

@@ -239,10 +239,11 @@ std::vector<std::pair<std::string, double>> parse_extras(std::string_view text, 
 }
 
 RunStatus parse_status(const std::string& text, const Connection& connection) {
-  for (const RunStatus status : {RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}) {
-    if (text == to_string(status)) return status;
+  const auto status = parse_run_status(text);
+  if (!status || *status == RunStatus::running || *status == RunStatus::stopped_early) {
+    connection.refuse(SQLITE_CORRUPT);
   }
-  connection.refuse(SQLITE_CORRUPT);
+  return *status;
 }
 
 // Written under another name first, so that a killed program does not leave half a store.

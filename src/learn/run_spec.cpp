@@ -22,15 +22,8 @@ using Kind = SettingKey::Kind;
 constexpr double most_share = 0.9;
 constexpr double most_epochs = 1e6;
 
-std::string name_of(InputFactors factors) {
-  static constexpr const char* names[]{"one", "hundred", "separate"};
-  return names[static_cast<std::size_t>(factors)];
-}
-
-InputFactors factors_named(const std::string& name) {
-  if (name == "hundred") return InputFactors::hundred;
-  return name == "separate" ? InputFactors::separate : InputFactors::one;
-}
+constexpr EnumName<InputFactors> factor_names[]{
+    {InputFactors::one, "one"}, {InputFactors::hundred, "hundred"}, {InputFactors::separate, "separate"}};
 
 std::string one_of(const std::vector<std::string>& names) {
   return join(std::span(names).first(names.size() - 1), ", ") + " or " + names.back();
@@ -121,6 +114,12 @@ RunKey flag_key(const char* name, const Place& place, const std::string& help, M
   return key;
 }
 
+// With what only the tool does.
+RunKey in_tool(const std::string& help, RunKey key) {
+  key.tool_help = help;
+  return key;
+}
+
 // What does not change a run: how data are read, where the fingerprint of what was read tells; and what is recorded.
 RunKey incidental(RunKey key) {
   key.determines = false;
@@ -151,9 +150,9 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(incidental(word_key(
       "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
       [](auto& spec) -> auto& { return spec.checksum; })));
-  add(incidental(guessed_key(
-      "format", columns, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised", format_names(),
-      [](auto& spec) -> auto& { return spec.data.format; })));
+  add(in_tool("; streams take vw, too", incidental(guessed_key(
+                                            "format", columns, "csv, tsv or svmlight, if it is not recognised",
+                                            format_names(), [](auto& spec) -> auto& { return spec.data.format; }))));
   add(incidental(guessed_key(
       "delimiter", columns, "Between fields, if it is not recognised: one character, or tab", {},
       [](auto& spec) -> auto& { return spec.data.delimiter; })));
@@ -163,9 +162,9 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(incidental(guessed_key(
       "decimal", rows, "Decimal mark, if it is not recognised: point or comma", {"point", "comma"},
       [](auto& spec) -> auto& { return spec.data.decimal; })));
-  add(word_key(
-      "target", columns, "Column to predict; svmlight and vw have a label instead",
-      [](auto& spec) -> auto& { return spec.dataset.target; }));
+  add(in_tool(", and so has vw", word_key(
+                                     "target", columns, "Column to predict; svmlight has a label instead",
+                                     [](auto& spec) -> auto& { return spec.dataset.target; })));
   add(optional_key(
       "weight", rows, "Column of importance weights", [](auto& spec) -> auto& { return spec.dataset.weight; }));
   add(number_key(
@@ -174,12 +173,11 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(number_key(
       "test", samples, "Share of the samples for the final test", most_share,
       [](auto& spec) -> auto& { return spec.dataset.test; }));
-  add(choice_key(
-      "bad-rows", rows,
-      "Rows without a usable target or weight: stop at the first (a stream saves the model so far), or skip and count "
-      "them",
-      {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
-      [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; }));
+  add(in_tool("; a stream that stops saves the model so far",
+              choice_key(
+                  "bad-rows", rows, "Rows without a usable target or weight: stop at the first, or skip and count them",
+                  {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
+                  [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; })));
   add(optional_key(
       "split-by", table, "Column of groups: rows with equal values stay in the same part",
       [](auto& spec) -> auto& { return spec.dataset.split_by; }));
@@ -325,8 +323,8 @@ void add_study_keys(std::vector<RunKey>& keys) {
       [](auto& spec) -> auto& { return spec.dataset.scale_target; }));
   add(choice_key(
       "input-factors", table, "what encoded inputs are multiplied by: 1, 100, or each its own 10^U(-2,2)",
-      {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_of(spec.dataset.factors); },
-      [](RunSpec& spec, const std::string& value) { spec.dataset.factors = factors_named(value); }));
+      {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_in(factor_names, spec.dataset.factors); },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.factors = value_in(factor_names, value).value(); }));
   add(count_key(
       "training-samples", samples, "limit on the number of training samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_training; }));

@@ -2,6 +2,7 @@
 
 #include "base/settings.hpp"
 #include "data/data_file.hpp"
+#include "ignd/model_file.hpp"
 #include "learn/recorded_run.hpp"
 #include "learn/run.hpp"
 
@@ -13,8 +14,8 @@
 
 namespace ignd {
 
-// What a model learns from.
-enum class DataKind { table, images, texts };
+// What a model learns from is what it predicts.
+using DataKind = ModelKind;
 
 // The value of a key that is left open: it is recognised, or follows from others.
 inline constexpr const char* left_open = "auto";
@@ -58,6 +59,7 @@ struct RunKey : SettingKey {
   bool is_setting = true;  // of experiment files; otherwise their methods, rates and seeds say it
   bool determines = true;  // the run, which is resumed with the same value only
   std::string group;       // of the help
+  std::string tool_help;   // what the tool adds to the help
   std::function<std::string(const RunSpec& spec)> get = {};
   std::function<void(RunSpec& spec, const std::string& value)> set = {};  // of a value in canonical form
 };
