@@ -8,10 +8,12 @@
 #include "ignd/random.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/run_spec.hpp"
+#include "learn/step_log.hpp"
 #include "learn/trained_model.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -32,6 +34,8 @@ class Learner : Pinned {
   // Learns from the samples, at most as many as a batch has.
   virtual Learned learn(std::span<const Sample<float>> samples) = 0;
 
+  virtual void watch(StepObserver& observer) = 0;
+
   virtual StepStatus status() const = 0;
   virtual std::unique_ptr<Model<float>> snapshot() const = 0;
   virtual void save(Checkpoint& checkpoint) const = 0;
@@ -48,6 +52,36 @@ struct LearnerOptions {
   std::optional<BatchOptions> batch;
 };
 
+// Takes the steps of a trainer and measures how far the weights go, whatever the transform.
+class WatchedSteps {
+ public:
+  WatchedSteps(Trainer<float>& trainer, StepObserver& observer) : trainer_(trainer), observer_(observer) {}
+
+  StepInfo step(const Sample<float>& sample) {
+    if (before_.empty()) keep(*trainer_.snapshot());
+    const StepInfo info = trainer_.step(sample);
+    if (info.status != StepStatus::learned) return info;
+    const auto now = trainer_.snapshot();
+    double square = 0;
+    for (std::size_t k = 0; k < before_.size(); ++k) {
+      const double change = static_cast<double>(now->parameters()[k]) - static_cast<double>(before_[k]);
+      square += change * change;
+    }
+    observer_.step(info, std::sqrt(square));
+    keep(*now);
+    return info;
+  }
+
+  void forget() { before_.clear(); }  // once the weights are others
+
+ private:
+  void keep(const Model<float>& now) { before_.assign(now.parameters().begin(), now.parameters().end()); }
+
+  Trainer<float>& trainer_;
+  StepObserver& observer_;
+  std::vector<float> before_;  // the weights after the last step
+};
+
 class OneAtATime final : public Learner {
  public:
   OneAtATime(Model<float>& model, const LearnerOptions& options)
@@ -56,9 +90,15 @@ class OneAtATime final : public Learner {
                          .schedule = options.schedule,
                          .l2 = options.l2}) {}
 
+  void watch(StepObserver& observer) override { watcher_.emplace(trainer_, observer); }
+
   Learned learn(std::span<const Sample<float>> samples) override {
     infos_.resize(samples.size());
-    ignd::learn<float>(trainer_, samples, infos_);
+    if (watcher_) {
+      for (std::size_t k = 0; k < samples.size(); ++k) infos_[k] = watcher_->step(samples[k]);
+    } else {
+      ignd::learn<float>(trainer_, samples, infos_);
+    }
     Learned learned;
     for (; learned.samples < samples.size(); ++learned.samples) {
       const StepInfo& info = infos_[learned.samples];
@@ -71,10 +111,14 @@ class OneAtATime final : public Learner {
   StepStatus status() const override { return trainer_.status(); }
   std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
   void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
-  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override {
+    trainer_.restore(checkpoint);
+    if (watcher_) watcher_->forget();
+  }
 
  private:
   Trainer<float> trainer_;
+  std::optional<WatchedSteps> watcher_;
   std::vector<StepInfo> infos_;
 };
 
@@ -86,6 +130,10 @@ class InBatches final : public Learner {
                          .schedule = options.schedule,
                          .l2 = options.l2,
                          .batch = batch}) {}
+
+  void watch(StepObserver& /*observer*/) override {
+    throw InvalidArgument("the steps of batches, and of models with several outputs, cannot be logged");
+  }
 
   Learned learn(std::span<const Sample<float>> samples) override {
     const BatchStepInfo info = trainer_.step(samples);
@@ -160,6 +208,13 @@ void check_version(const Checkpoint& checkpoint) {
   if (has_all_keys(checkpoint)) return;
   throw FileError(fmt::format("the saved run was begun by {}, and this is a later version; begin again",
                               checkpoint.has("run.epoch") ? "an early version of ignd 0.2" : "ignd 0.1"));
+}
+
+std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const TrainingOptions& options) {
+  auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  if (options.initial_factor == 1) return model;
+  for (float& w : model->parameters()) w *= static_cast<float>(options.initial_factor);
+  return model;
 }
 
 void set_number(Checkpoint& checkpoint, const std::string& name, double value) {
@@ -248,7 +303,7 @@ void check_run(const Dataset& dataset, const TrainingOptions& options) {
 Run::Run(const Dataset& dataset, TrainingOptions options)
     : dataset_(dataset),
       options_(std::move(options)),
-      model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
+      model_(initial_model(dataset, options_)),
       batch_(batch_of(*model_, options_.batch)),
       learner_(make_learner(*model_, learner_options(dataset, options_, batch_))),
       at_a_time_(batch_ ? batch_->size : dataset.samples_at_a_time()),
@@ -354,6 +409,8 @@ std::optional<EpochReport> Run::learn_epoch(const std::atomic<bool>& stop, const
   if (status_ != RunStatus::running) return std::nullopt;
   return finish_epoch(stop);
 }
+
+void Run::watch_steps(StepObserver& observer) { learner_->watch(observer); }
 
 std::unique_ptr<Model<float>> Run::last() const { return learner_->snapshot(); }
 

@@ -91,6 +91,7 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
   target_ = fit_target(table, target_column_, rows_, split_.train, options.loss, options.positive);
   target_deviation_ = target_.deviation;
   if (!options.scale_target && !target_.is_class()) target_.mean = 0, target_.deviation = 1;
+  multiply_target();
   fit_encoder();
   draw_factors();
   if (options.balanced) balance_classes();
@@ -206,6 +207,15 @@ void TableDataset::fit_encoder() {
                                           : ""));
   }
   at_ = encoder_.match(table_);
+}
+
+void TableDataset::multiply_target() {
+  if (options_.target_factor == 1) return;
+  if (target_.is_class() || target_.logarithm) {
+    throw InvalidArgument(fmt::format("the target {} is not learned as a number, so it can have no target-factor",
+                                      in_quotes(target_.name)));
+  }
+  target_.deviation /= options_.target_factor;
 }
 
 void TableDataset::draw_factors() {
