@@ -1047,7 +1047,9 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
     Checkpoint broken = good;
     broken.set("run.option.lr", std::string(rate));
     broken.write(path("broken.ignd"));
-    expect_refusal(train("y", {"--quiet", "--resume", path("broken.ignd")}), 1, "the learning rate is ");
+    expect_refusal({"train", data_, "--target", "y", "--model", "mlp:8,8", "--epochs", "3", "--quiet", "--resume",
+                    path("broken.ignd")},
+                   1, "the learning rate is ");
   }
 }
 
