@@ -84,4 +84,27 @@ Utf8Character character_at(std::string_view text);
 // as possible, and for every other invalid byte: as Python's errors="replace" does, and as Unicode recommends.
 std::string_view repaired_utf8(std::string_view text, std::string& buffer);
 
+// The names of an enumeration's values, in one table.
+template <class Enum>
+struct EnumName {
+  Enum value;
+  const char* name;
+};
+
+template <class Enum, std::size_t count>
+constexpr const char* name_in(const EnumName<Enum> (&names)[count], Enum value) {
+  for (const auto& known : names) {
+    if (known.value == value) return known.name;
+  }
+  return "unknown";
+}
+
+template <class Enum, std::size_t count>
+constexpr std::optional<Enum> value_in(const EnumName<Enum> (&names)[count], std::string_view name) {
+  for (const auto& known : names) {
+    if (known.name == name) return known.value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace ignd

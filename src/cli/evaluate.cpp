@@ -34,7 +34,7 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
 }  // namespace
 
 int evaluate(const UseOptions& options) {
-  refuse_model(options.data.path);
+  refuse_model(options.spec.data.path);
   const auto model = TrainedModel::load(options.model, Checkpoint::read(options.model));
   NewData data = new_data(options, *model);
   // Decoding images takes long, and leaves a cache file half made.

@@ -81,10 +81,10 @@ class Output : Pinned {
 
 int predict(const UseOptions& options) {
   if (!options.output.empty()) refuse_same_file(options.output, options.model, "the model");
-  refuse_model(options.data.path);
+  refuse_model(options.spec.data.path);
   const auto model = TrainedModel::load(options.model, Checkpoint::read(options.model));
   NewData data = new_data(options, *model);
-  if (!options.output.empty()) check_can_save(options.output, options.data);
+  if (!options.output.empty()) check_can_save(options.output, options.spec.data);
   std::optional<Progress> progress;
   data.progress = [&](std::size_t done, std::size_t total) {
     if (!progress) progress.emplace("predicting", total, model->samples(), false);
@@ -92,7 +92,7 @@ int predict(const UseOptions& options) {
   };
 
   Output output(options.output);
-  const PredictionFormat format(model->reads_table(options.data) ? "row" : "file", options.keep, model->classes());
+  const PredictionFormat format(model->reads_table(options.spec.data) ? "row" : "file", options.keep, model->classes());
   data.before_wait = [&] { output.flush(); };
   bool any = false;
   const PredictionReport report = model->predict(data, [&](const PredictedSample& sample) {

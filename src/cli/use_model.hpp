@@ -1,9 +1,8 @@
 #pragma once
 
-#include "data/data_file.hpp"
+#include "learn/run_checks.hpp"
 #include "learn/trained_model.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,11 @@ namespace ignd::cli {
 
 struct UseOptions {
   std::string model;
-  DataFile data;
+  GivenKeys given{.open = "--", .close = ""};
+  RunSpec spec;                        // of which the data, and for tables the weight and what to do with bad rows
   std::string output;                  // file for predictions; empty: the standard output
-  std::optional<std::string> weight;   // for an evaluation: a column of importance weights
   std::vector<std::string> keep = {};  // for predictions: columns to pass on
-  std::string bad_rows = "stop";       // or skip
   bool json = false;
-
-  bool skips_bad_rows() const { return bad_rows == "skip"; }
 };
 
 int predict(const UseOptions& options);

@@ -257,7 +257,7 @@ RunResult record_run(const Dataset& dataset, const TrainingOptions& training, co
   std::optional<RunResult> made;
   CurveRecorder recorder(dataset, training, options, control, [&](RunResult result) { made = std::move(result); });
   const RunSlot slot{&training, &recorder};
-  cpu_engine().train({&slot, 1}, dataset, control.stop());
+  train_group(engine_for(Machine::shared), {&slot, 1}, dataset, control.stop());
   if (!made) throw Stopped();
   return std::move(*made);
 }

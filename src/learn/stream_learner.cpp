@@ -3,6 +3,7 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "core/importance.hpp"
+#include "core/saved_run.hpp"
 #include "ignd/checkpoint.hpp"
 #include "learn/model_outputs.hpp"
 
@@ -33,10 +34,7 @@ std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& 
 bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
 
 PreconditionerKind parse_metric(const std::string& text) {
-  for (const auto kind :
-       {PreconditionerKind::identity, PreconditionerKind::second_moment, PreconditionerKind::fading_second_moment}) {
-    if (text == to_string(kind)) return kind;
-  }
+  if (const auto kind = parse_preconditioner(text)) return *kind;
   throw InvalidArgument(fmt::format("unknown preconditioner {}", in_quotes(text)));
 }
 

@@ -6,6 +6,7 @@
 #include "ignd/vector_loss.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/run.hpp"
 #include "learn/stream_model.hpp"
 #include "learn/table_model.hpp"
 
@@ -83,7 +84,7 @@ void RunModel::save(Checkpoint& checkpoint) const {
 ModelDescription RunModel::describe(const Checkpoint& file) const {
   // A model that was saved without the state of its training run has none of these entries.
   const auto text = [&](const char* name) { return file.has(name) ? file.text(name) : ""; };
-  const std::string status = text("run.status"), batch = text("run.option.batch");
+  const std::string status = text("run.status"), batch = batch_of_saved(file);
   const std::uint64_t weights = model().parameters().size();
   ModelDescription about;
   about.facts = {{"model", spec()}, {"weights", weights}, {"loss", loss()}, {"target", target_name()}};
