@@ -395,8 +395,7 @@ TEST_F(EnsembleTrainingTest, TinyAndUnusualTablesAreLearned) {
     const Table few = curved_table(rows);
     const TableDataset dataset(few, {.target = "y", .test = 0});
     RunSpec spec;
-    MethodWords words;
-    choose_ensemble(spec, words, {}, DataKind::table);
+    choose_ensemble(spec, {}, DataKind::table);
     spec.complete(DataKind::table);
     spec.epochs = 2;
     spec.training.epochs = 2;
@@ -416,8 +415,7 @@ TEST(ChooseEnsemble, OnlyWhereNothingSaysHowToTrainOne) {
   const auto members = [](const std::set<std::string>& given, const std::function<void(RunSpec&)>& set = {}) {
     RunSpec spec;
     if (set) set(spec);
-    MethodWords words;
-    choose_ensemble(spec, words, {.open = "--", .close = "", .names = given}, DataKind::table);
+    choose_ensemble(spec, {.open = "--", .close = "", .names = given}, DataKind::table);
     return *spec.ensemble;
   };
   EXPECT_EQ(members({}), 8U);

@@ -13,8 +13,8 @@
 #include "lab/plan.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/run_checks.hpp"
+#include "report/finding.hpp"
 #include "report/format.hpp"
-#include "report/statistics.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -103,7 +103,7 @@ OptimizerStudy checked_study(const CompareOptions& options) {
   if (!options.budget.empty()) parse_duration(options.budget);
   refuse_model(spec.data.path);
   spec.checksum = sha256_of_file(spec.data.path);
-  const auto faults = spec_faults(spec, DataKind::table);
+  const auto faults = study_faults(spec, DataKind::table);
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
   return study;
 }

@@ -1,8 +1,6 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
-#include "ignd/step_rule.hpp"
-#include "ignd/transform.hpp"
 #include "lab/experiment.hpp"
 #include "lab/experiment_tables.hpp"
 
@@ -74,7 +72,12 @@ class Reader {
     if (const auto* metric = file_["metric"].as_table()) {
       check_keys(faults_, *metric, "metric", "'metric'");
       made_.metric.label = text_of(*metric, "label");
-      made_.metric.higher_is_better = choice_of(faults_, *metric, "better", {"higher", "lower"}, "lower") == "higher";
+      const std::string better = choice_of(faults_, *metric, "better", {"higher", "lower", "neither"}, "lower");
+      made_.metric.higher_is_better = better == "higher";
+      made_.metric.is_contest = better != "neither";
+      if (!made_.metric.is_contest && (file_.contains("search") || file_.contains("compare"))) {
+        faults_.add(*metric, "where neither is better there is nothing to search or to compare by");
+      }
       made_.metric.log_scale = choice_of(faults_, *metric, "scale", {"linear", "log"}, "linear") == "log";
     }
     if (const auto* columns = file_["columns"].as_array()) {
@@ -355,10 +358,7 @@ class Reader {
     }
     try {
       if (named) return find_optimizer(text_of(given, "optimizer"));
-      Optimizer optimizer{tidy_spec(text_of(given, "rule")), tidy_spec(text_of(given, "transform"))};
-      make_step_rule(optimizer.rule);
-      make_transform<double>(optimizer.transform);
-      return optimizer;
+      return make_optimizer(text_of(given, "rule"), text_of(given, "transform"));
     } catch (const InvalidArgument& unknown) {
       faults_.add(given, "{}", unknown.what());
       return std::nullopt;

@@ -66,11 +66,9 @@ std::optional<Checkpoint> run_in(const Checkpoint& ensemble, std::size_t k) {
 
 // Any option of the model or of its steps: what it says holds for a single network, unless an ensemble is asked for.
 bool says_how_to_train(const GivenKeys& given) {
-  for (const char* name : {"model", "optimizer", "rule", "transform", "lr", "log-steps"}) {
-    if (given.has(name)) return true;
-  }
+  if (given.has("model") || given.has("log-steps")) return true;
   return std::ranges::any_of(run_keys(), [&](const RunKey& key) {
-    return (key.group == "Training" || key.group == "Mini-batches") && given.has(key.name);
+    return (key.group == "Training" || key.group == "Mini-batches") && key.name != "seed" && given.has(key.name);
   });
 }
 
@@ -268,7 +266,7 @@ std::span<const std::uint32_t> EnsembleTraining::judges() const {
 void EnsembleTraining::train_group(const Engine& engine, Members& group, const std::atomic<bool>& stop) {
   std::vector<RunSlot> slots;
   for (const auto& member : group) slots.push_back(member->slot());
-  if (!slots.empty() && !stop) engine.train(slots, dataset_, stop);
+  if (!slots.empty() && !stop) ignd::train_group(engine, slots, dataset_, stop);
 }
 
 void EnsembleTraining::train(const Engine& engine, const std::atomic<bool>& stop) {
@@ -431,6 +429,16 @@ std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint
   return outputs;
 }
 
+double rate_of_saved_ensemble(const Checkpoint& saved) {
+  const std::uint64_t runs = saved.number(runs_entry);
+  for (std::size_t k = 0; k < runs; ++k) {
+    if (const auto run = run_in(saved, k)) return rate_of_saved(*run);
+  }
+  throw FileError("none of its networks has begun");
+}
+
+bool is_of_ensemble(const Checkpoint& saved) { return saved.has(members_entry); }
+
 void check_saved_run(const Checkpoint& saved, const EnsemblePlan* plan) {
   const std::uint64_t members = saved.has(members_entry) ? saved.number(members_entry) : 1;
   const std::uint64_t wanted = plan != nullptr ? plan->members : 1;
@@ -491,7 +499,7 @@ double best_share(const Dataset& dataset, std::span<const std::uint32_t> rows, s
   return best;
 }
 
-void choose_ensemble(RunSpec& spec, MethodWords& words, const GivenKeys& given, DataKind kind) {
+void choose_ensemble(RunSpec& spec, const GivenKeys& given, DataKind kind) {
   constexpr std::uint64_t usual_members = 8, usual_pieces = 32, usual_levels = 256;
   if (spec.fast && spec.ensemble.value_or(1) > 1) {
     throw InvalidArgument(fmt::format("{} trains a single network, and cannot be given with {}", given.shown("fast"),
@@ -509,7 +517,7 @@ void choose_ensemble(RunSpec& spec, MethodWords& words, const GivenKeys& given, 
   if (!spec.dataset.levels) spec.dataset.levels = usual_levels;
   const bool usual_steps = !given.has("optimizer") && !given.has("rule") && !given.has("transform") &&
                            !given.has("lr") && spec.batch.mode == BatchMode::average;
-  if (usual_steps) words.rate = "0.001";
+  if (usual_steps) spec.method.rate = "0.001";
 }
 
 EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset) {

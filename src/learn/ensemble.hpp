@@ -14,7 +14,6 @@ namespace ignd {
 
 enum class DataKind;
 struct GivenKeys;
-struct MethodWords;
 
 // Several networks that are trained as a group and predict together: the default for tables.
 //
@@ -32,13 +31,15 @@ struct EnsemblePlan {
 // Decides whether a table is learned by an ensemble, and of how many networks: as many as the spec says; eight where no
 // key was given that says how a single network is trained; otherwise one. Fills in what an ensemble has other defaults
 // for. Throws InvalidArgument for keys that cannot be combined.
-void choose_ensemble(RunSpec& spec, MethodWords& words, const GivenKeys& given, DataKind kind);
+void choose_ensemble(RunSpec& spec, const GivenKeys& given, DataKind kind);
 
 // How the networks of a completed spec are trained on a dataset: batches and epochs depend on the number of rows.
 EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset);
 
 // Throws FileError unless the saved run can be resumed with this plan (null: as a single network).
 void check_saved_run(const Checkpoint& saved, const EnsemblePlan* plan);
+bool is_of_ensemble(const Checkpoint& saved);
+double rate_of_saved_ensemble(const Checkpoint& saved);  // as rate_of_saved
 
 // The rows of each fold of the training and validation rows, `count` at most: by class where there are classes. Empty
 // where rows cannot be exchanged, because they were split by groups or by time, or are too few.
