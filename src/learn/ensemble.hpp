@@ -1,6 +1,7 @@
 #pragma once
 
 #include "learn/engine.hpp"
+#include "learn/run_spec.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +13,6 @@
 
 namespace ignd {
 
-enum class DataKind;
 struct GivenKeys;
 
 // Several networks that are trained as a group and predict together: the default for tables.
