@@ -26,13 +26,13 @@ RIDGES = [0.1, 1, 10, 100, 1000, 10000]
 PART = "part of the comparison"
 
 
-def enter_environment():
-    """Runs this script again with the packages that it needs."""
-    python = VENV / "bin" / "python"
-    ready = VENV / "ready"
+def enter_environment(venv, packages):
+    """Runs the script again in a virtual environment with the packages that it needs; makes it if necessary."""
+    python = venv / "bin" / "python"
+    ready = venv / "ready"
     if not ready.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
         ready.touch()
     os.execv(python, [str(python), *sys.argv])
 
@@ -123,7 +123,7 @@ def main():
         import pandas
         import sklearn
     except ImportError:
-        enter_environment()
+        enter_environment(VENV, PACKAGES)
     some = [name for name in options.tables.split(",") if name]
     listed = pandas.read_csv(options.folder / "tables.csv")
     print(f"scikit-learn {sklearn.__version__}; RMSE, or log loss of two classes, on the test rows\n")

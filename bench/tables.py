@@ -31,6 +31,8 @@ import sys
 import tempfile
 import time
 
+from baselines import enter_environment
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / "build" / "tables-venv"
 PACKAGES = [
@@ -61,17 +63,6 @@ NAMES = {
     "lightgbm": "LightGBM",
     "catboost": "CatBoost",
 }
-
-
-def enter_environment():
-    """Runs this script again with the packages that it needs."""
-    python = VENV / "bin" / "python"
-    ready = VENV / "ready"
-    if not ready.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        ready.touch()
-    os.execv(python, [str(python), *sys.argv])
 
 
 def split(y, kind, seed):
@@ -358,7 +349,7 @@ def main():
         import sklearn  # noqa: F401
         import xgboost  # noqa: F401
     except ImportError:
-        enter_environment()
+        enter_environment(VENV, PACKAGES)
     options.out.mkdir(parents=True, exist_ok=True)
     some = [name for name in options.tables.split(",") if name]
     methods = ["ignd", *VARIANTS] if options.part == "ablation" else options.methods.split(",")
