@@ -1,0 +1,411 @@
+"""One forward pass of a model and the sensitivities of its outputs, block by block.
+
+Hooks keep what goes into Linear, Conv2d and Embedding and where in the graph their results are; one backward pass per
+output gives the derivatives there. torch.func differentiates sample by sample in all other parameters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.nn import Parameter, functional
+
+from .blocks import Block, EmbeddingBlock, Jacobian, OuterBlock, RowsBlock
+from .errors import UnsupportedModel
+
+Inputs = Any  # a tensor, a tuple of arguments or a dict of keyword arguments, with the samples along dimension 0
+
+
+@dataclass(eq=False)
+class Use:
+    """A call of a layer during the forward pass."""
+
+    layer: nn.Module
+    name: str
+    samples: int
+    input: Tensor
+    version: int
+    edge: GradientEdge
+    output: Tensor
+    output_version: int
+
+
+@dataclass(eq=False)
+class ForwardPass:
+    """The outputs of a batch with their graph."""
+
+    output: Tensor  # as the model gave it
+    flat: Tensor  # b x C
+    inputs: Inputs
+    uses: list[Use]
+
+
+class Capture:
+    """Knows a model and which of its parameters learn."""
+
+    def __init__(self, model: nn.Module, memory: int) -> None:
+        self.model, self.memory = model, memory
+        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        self._layers = [(name, layer) for name, layer in model.named_modules() if _is_known(layer)]
+        self._norms = [
+            (name, layer) for name, layer in model.named_modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)
+        ]
+        # By kind of forward pass: what torch.func differentiates, and what has been compared with torch's gradient.
+        self._left: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
+        self._seen: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
+        self._draws = torch.Generator().manual_seed(0)  # not torch's own: the user's draws stay what they are
+        for name, layer in self._layers:
+            _refuse_layer(name, layer)
+
+    def forward(self, inputs: Inputs, learning: set[Parameter]) -> ForwardPass:
+        """Runs the model and keeps what the sensitivities need."""
+        self._refuse_modes()
+        uses: list[Use] = []
+        samples = batch_size(inputs)
+        handles = [
+            layer.register_forward_hook(_keeper(name, samples, uses), with_kwargs=True)
+            for name, layer in self._layers
+            if any(parameter in learning for parameter in layer._parameters.values())
+        ]
+        try:
+            with torch.enable_grad():
+                output = call(self.model, inputs)
+        finally:
+            for handle in handles:
+                handle.remove()
+        if not isinstance(output, Tensor) or output.shape[:1] != (samples,):
+            raise UnsupportedModel(f"the model must return one tensor with a row for each of the {samples} samples")
+        if not output.requires_grad:
+            raise UnsupportedModel("no parameter that learns has an effect on the model's output")
+        with torch.enable_grad():
+            flat = output.reshape(samples, -1)
+        return ForwardPass(output, flat, inputs, uses)
+
+    def sensitivities(self, done: ForwardPass, groups: list[set[Parameter]]) -> Jacobian:
+        """J of the pass. A new kind of pass is compared with torch's own gradient."""
+        learning = set().union(*groups)
+        samples, outputs = done.flat.shape
+        kind = _kind(done, samples)
+        left, seen = self._left[kind], self._seen[kind]
+        for use in done.uses:
+            if not _is_usable(use):
+                left.update(p for p in use.layer._parameters.values() if p is not None)
+        hooked = learning - left
+        uses = [use for use in done.uses if any(p in hooked for p in use.layer._parameters.values())]
+        unused = list(hooked - {p for use in uses for p in use.layer._parameters.values()})
+        deltas, newly_used = _deltas(done.flat, uses, unused, keep=not learning <= seen)
+        seen.difference_update(newly_used)
+        blocks = _blocks(uses, deltas, hooked, groups)
+        if learning <= seen:
+            blocks = blocks + self._by_functions(done, learning & left)
+        else:
+            blocks = self._compared(blocks, done, learning, left, seen)
+        return Jacobian(blocks, samples, outputs)
+
+    def _compared(
+        self, blocks: list[Block], done: ForwardPass, learning: set[Parameter], left: set[Parameter],
+        seen: set[Parameter],
+    ) -> list[Block]:
+        """Compares J^T z for a random z with torch's gradient: equal products mean equal matrices.
+
+        What differs, such as a weight that is also used outside its layer, goes to torch.func. A parameter with a
+        gradient of zero has shown nothing yet, and is compared again.
+        """
+        z = torch.randn(done.flat.shape, generator=self._draws, dtype=torch.float64)
+        z = z.to(done.flat.device, done.flat.dtype)
+        parameters = sorted(learning, key=self.names.__getitem__)
+        gradients = torch.autograd.grad(done.flat, parameters, z, retain_graph=True, allow_unused=True)
+        truth = dict(zip(parameters, gradients, strict=True))
+        agreed = []
+        for block in blocks:
+            found = block.combine(z)
+            if all(_agree(found[parameter], truth[parameter]) for parameter in block.parameters):
+                agreed.append(block)
+        of_hooks = {parameter for block in agreed for parameter in block.parameters}
+        left.update(p for p in parameters if truth[p] is not None and p not in of_hooks)
+        by_functions = self._by_functions(done, learning & left)
+        for block in by_functions:
+            parameter = block.parameters[0]
+            if not _agree(block.combine(z)[parameter], truth[parameter]):
+                raise UnsupportedModel(
+                    f"the output of a sample depends on other samples of its batch, or on chance: the gradient in "
+                    f"'{self.names[parameter]}' is not a sum over samples; normalise within samples, and keep the "
+                    "samples along dimension 0 everywhere"
+                )
+        seen.update(p for p in parameters if truth[p] is None or _is_nonzero(truth[p]))
+        return agreed + by_functions
+
+    def _by_functions(self, done: ForwardPass, parameters: set[Parameter]) -> list[Block]:
+        """Sample by sample, by torch.func."""
+        if not parameters:
+            return []
+        names = {self.names[parameter]: parameter for parameter in parameters}
+        samples, outputs = done.flat.shape
+        width = sum(parameter.numel() for parameter in parameters) * outputs * done.flat.element_size()
+
+        def outputs_of_one(values: dict[str, Tensor], inputs: Inputs) -> Tensor:
+            one = map_tensors(lambda tensor: tensor[None], inputs)
+            args, kwargs = arguments(one)
+            output: Tensor = torch.func.functional_call(self.model, values, args, kwargs)
+            return output.reshape(-1)
+
+        by_sample = torch.func.vmap(
+            torch.func.jacrev(outputs_of_one), in_dims=(None, 0), chunk_size=max(1, min(samples, self.memory // width))
+        )
+        values = {name: parameter.detach() for name, parameter in names.items()}
+        try:
+            found = by_sample(values, done.inputs)
+        except (RuntimeError, ValueError, TypeError) as error:
+            listed = ", ".join(sorted(names))
+            raise UnsupportedModel(
+                f"torch.func cannot differentiate the model sample by sample in {listed}, which no Linear, Conv2d or "
+                f"Embedding holds alone; freeze them (requires_grad=False) or change the layer: {error}"
+            ) from error
+        return [RowsBlock(parameter, found[name].detach()) for name, parameter in names.items()]
+
+    def _refuse_modes(self) -> None:
+        for name, layer in self._norms:
+            if layer.training or layer.running_mean is None:
+                raise UnsupportedModel(
+                    f"'{name}' normalises each sample by the others of its batch, so that no sample has a sensitivity "
+                    "of its own; put it into eval() mode or use GroupNorm"
+                )
+        if torch.is_autocast_enabled(next(iter(self.names)).device.type):
+            raise UnsupportedModel("the step needs the precision of the weights; leave autocast before it")
+
+
+def call(model: nn.Module, inputs: Inputs) -> Tensor:
+    """The model's output."""
+    args, kwargs = arguments(inputs)
+    output: Tensor = model(*args, **kwargs)
+    return output
+
+
+def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A tensor is the only argument, a tuple holds several, a dict holds those with names."""
+    if isinstance(inputs, dict):
+        return (), inputs
+    return (tuple(inputs), {}) if isinstance(inputs, (tuple, list)) else ((inputs,), {})
+
+
+def map_tensors(change: Callable[[Tensor], Tensor], inputs: Inputs) -> Inputs:
+    """The inputs with every tensor changed."""
+    if isinstance(inputs, dict):
+        return {name: change(value) for name, value in inputs.items()}
+    return tuple(change(value) for value in inputs) if isinstance(inputs, (tuple, list)) else change(inputs)
+
+
+def batch_size(inputs: Inputs) -> int:
+    """The number of samples, along dimension 0 of every tensor."""
+    args, kwargs = arguments(inputs)
+    values = [*args, *kwargs.values()]
+    if not values or not all(isinstance(value, Tensor) and value.ndim > 0 for value in values):
+        raise TypeError("the inputs must be a tensor, a tuple of tensors or a dict of tensors, with the samples first")
+    sizes = {len(value) for value in values}
+    if len(sizes) > 1 or sizes == {0}:
+        raise ValueError(f"the inputs have {' and '.join(map(str, sorted(sizes)))} samples")
+    return sizes.pop()
+
+
+def _is_known(layer: nn.Module) -> bool:
+    """Subclasses count only if they compute the same."""
+    return any(
+        isinstance(layer, known) and type(layer).forward is known.forward
+        for known in (nn.Linear, nn.Conv2d, nn.Embedding)
+    )
+
+
+def _refuse_layer(name: str, layer: nn.Module) -> None:
+    if isinstance(layer, nn.Embedding):
+        if layer.max_norm is not None:
+            raise UnsupportedModel(f"'{name}' has max_norm, which changes its weights while it predicts")
+        if layer.scale_grad_by_freq:
+            raise UnsupportedModel(f"'{name}' has scale_grad_by_freq, so that its gradient is not a derivative")
+
+
+def _keeper(name: str, samples: int, uses: list[Use]) -> Callable[..., None]:
+    def keep(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> None:
+        value = args[0] if args else kwargs["input"]
+        if not output.requires_grad:
+            return
+        # An edge, not the tensor: a later change in place would put another operation behind the tensor.
+        edge = get_gradient_edge(output)
+        uses.append(Use(layer, name, samples, value, value._version, edge, output, output._version))
+
+    return keep
+
+
+def _is_usable(use: Use) -> bool:
+    """Whether dimension 0 counts samples, or equally many rows of each."""
+    changed = use.input._version != use.version
+    if changed or (use.output._is_view() and use.output._version != use.output_version):
+        raise UnsupportedModel(
+            f"the {'input' if changed else 'output'} of '{use.name}' is changed in place after it; "
+            "use an operation that returns a new tensor (inplace=False)"
+        )
+    least = 4 if isinstance(use.layer, nn.Conv2d) else 1 if isinstance(use.layer, nn.Embedding) else 2
+    return use.input.ndim >= least and use.input.shape[0] % use.samples == 0
+
+
+def _kind(done: ForwardPass, samples: int) -> tuple[object, ...]:
+    """What tells passes apart that may be wired differently."""
+    ratios = [(id(use.layer), use.layer.training, use.input.shape[0] / samples, use.input.ndim) for use in done.uses]
+    return (samples == 1, done.flat.shape[1], *ratios)
+
+
+def _deltas(
+    flat: Tensor, uses: list[Use], unused: list[Parameter], keep: bool
+) -> tuple[list[Tensor], set[Parameter]]:
+    """The derivatives of each output in what each layer returned, C x the shape of that.
+
+    Also says which of the parameters that seemed unused have a gradient after all.
+    """
+    # torch takes edges and tensors together, though its types do not say so.
+    ends: Any = (*(use.edge for use in uses), *unused)
+    outputs = flat.shape[1]
+    found: list[list[Tensor]] = [[] for _ in uses]
+    used: set[Parameter] = set()
+    for c in range(outputs if ends else 0):
+        seed = torch.ones_like(flat) if outputs == 1 else torch.zeros_like(flat)
+        seed[:, c] = 1
+        last = c + 1 == outputs and not keep and not unused
+        gradients = torch.autograd.grad(flat, ends, seed, retain_graph=not last, allow_unused=True)
+        for use, gradient, each in zip(uses, gradients, found, strict=False):
+            each.append(torch.zeros_like(use.output) if gradient is None else gradient)
+        used |= {p for p, gradient in zip(unused, gradients[len(uses):], strict=True) if gradient is not None}
+    return [each[0][None] if outputs == 1 else torch.stack(each) for each in found], used
+
+
+def _blocks(
+    uses: list[Use], deltas: list[Tensor], learning: set[Parameter], groups: Iterable[set[Parameter]]
+) -> list[Block]:
+    """One block per weight, over all uses; a bias joins its weight's block where they go together."""
+    pieces: dict[Parameter, list[tuple[Use, Tensor]]] = defaultdict(list)
+    for use, delta in zip(uses, deltas, strict=True):
+        for parameter in use.layer._parameters.values():
+            if parameter in learning:
+                pieces[parameter].append((use, delta))
+    group_of = {parameter: i for i, group in enumerate(groups) for parameter in group}
+    blocks: list[Block] = []
+    joined: set[Parameter] = set()
+    for parameter, found in pieces.items():
+        weights = {use.layer.weight is parameter for use, _ in found}
+        kinds = {_is_embedding(use.layer) for use, _ in found}
+        if len(weights) > 1 or len(kinds) > 1 or parameter in joined:
+            continue  # a weight here and a bias there, or a table that is also a weight: for torch.func
+        if weights == {False}:
+            continue  # biases alone, below
+        bias = _partner(parameter, pieces, group_of)
+        joined |= {parameter} if bias is None else {parameter, bias}
+        blocks.append(_block(parameter, bias, found))
+    for parameter, found in pieces.items():
+        if parameter not in joined and all(use.layer.weight is not parameter for use, _ in found):
+            rows = [_positions(use, delta).sum(2) for use, delta in found]
+            blocks.append(RowsBlock(parameter, torch.stack(rows).sum(0)))
+    return blocks
+
+
+def _is_embedding(layer: nn.Module) -> bool:
+    return isinstance(layer, nn.Embedding)
+
+
+def _partner(
+    weight: Parameter, pieces: dict[Parameter, list[tuple[Use, Tensor]]], group_of: dict[Parameter, int]
+) -> Parameter | None:
+    """The bias that learns with this weight, at every use of either, in the same group."""
+    biases = {use.layer._parameters.get("bias") for use, _ in pieces[weight]}
+    bias = biases.pop()
+    if biases or bias is None or bias not in pieces or group_of[bias] != group_of[weight]:
+        return None
+    if any(_has_groups(use.layer) for use, _ in pieces[weight]):
+        return None
+    return bias if len(pieces[bias]) == len(pieces[weight]) else None
+
+
+def _has_groups(layer: nn.Module) -> bool:
+    return isinstance(layer, nn.Conv2d) and layer.groups > 1
+
+
+def _block(weight: Parameter, bias: Parameter | None, pieces: list[tuple[Use, Tensor]]) -> Block:
+    deltas = [_positions(use, delta) for use, delta in pieces]
+    samples = deltas[0].shape[0]
+    if _is_embedding(pieces[0][0].layer):
+        index = torch.cat([use.input.reshape(samples, -1) for use, _ in pieces], 1)
+        return EmbeddingBlock(weight, index, torch.cat(deltas, 2))
+    inputs = [_inputs(use) for use, _ in pieces]
+    if any(_has_groups(use.layer) for use, _ in pieces):
+        rows = [_of_groups(use, a, delta) for (use, _), a, delta in zip(pieces, inputs, deltas, strict=True)]
+        return RowsBlock(weight, torch.stack(rows).sum(0))
+    if len(pieces) == 1:
+        return OuterBlock(weight, bias, inputs[0], deltas[0])
+    return OuterBlock(weight, bias, torch.cat(inputs, 1), torch.cat(deltas, 2))
+
+
+def _positions(use: Use, delta: Tensor) -> Tensor:
+    """b x C x L x m from C x the shape of what the layer returned."""
+    outputs = delta.shape[0]
+    if isinstance(use.layer, nn.Conv2d):
+        delta = delta.flatten(3).mT
+    samples = use.samples
+    delta = delta.reshape(outputs, samples, -1, delta.shape[-1]).transpose(0, 1)
+    if isinstance(use.layer, nn.Embedding) and use.layer.padding_idx is not None:
+        kept = (use.input != use.layer.padding_idx).reshape(samples, 1, -1, 1)
+        return delta * kept
+    return delta
+
+
+def _inputs(use: Use) -> Tensor:
+    """b x L x n: what the layer multiplies by its weight, at L positions."""
+    value = use.input.detach()
+    if isinstance(use.layer, nn.Conv2d):
+        value = _patches(use.layer, value).mT
+    return value.reshape(use.samples, -1, value.shape[-1])
+
+
+def _patches(layer: nn.Conv2d, image: Tensor) -> Tensor:
+    """What the convolution multiplies at each pixel: n x (channels, rows, columns) x pixels."""
+    if layer.kernel_size == (1, 1) and layer.stride == (1, 1) and layer.padding in ((0, 0), "same", "valid"):
+        return image.flatten(2)
+    padding: list[int] = []
+    for i in (1, 0):  # the last dimension comes first
+        if layer.padding == "same":
+            total = layer.dilation[i] * (layer.kernel_size[i] - 1)
+            padding += [total // 2, total - total // 2]
+        else:
+            size = 0 if isinstance(layer.padding, str) else int(layer.padding[i])
+            padding += [size, size]
+    if any(padding):
+        image = functional.pad(image, padding, "constant" if layer.padding_mode == "zeros" else layer.padding_mode)
+    return functional.unfold(image, layer.kernel_size, dilation=layer.dilation, stride=layer.stride)
+
+
+def _of_groups(use: Use, a: Tensor, delta: Tensor) -> Tensor:
+    """The rows of a convolution in groups, b x C x m x (n of a group)."""
+    groups = use.layer.groups
+    assert isinstance(groups, int)
+    a = a.reshape(*a.shape[:2], groups, -1)
+    delta = delta.reshape(*delta.shape[:3], groups, -1)
+    return torch.einsum("blgn,bclgm->bcgmn", a, delta).flatten(2, 3)
+
+
+def _dense(gradient: Tensor) -> Tensor:
+    return gradient.to_dense() if gradient.is_sparse else gradient
+
+
+def _is_nonzero(gradient: Tensor | None) -> bool:
+    return gradient is not None and bool(_dense(gradient).any())
+
+
+def _agree(found: Tensor, truth: Tensor | None) -> bool:
+    """Up to rounding; some GPUs round the products of single precision to ten bits."""
+    if truth is None:
+        return not _is_nonzero(found)
+    tolerance = 1e-7 if truth.dtype == torch.float64 else 1e-3 if truth.device.type == "cpu" else 1e-2
+    found, truth = _dense(found), _dense(truth)
+    return bool(torch.linalg.vector_norm(found - truth) <= tolerance * torch.linalg.vector_norm(truth))
