@@ -6,6 +6,8 @@ output gives the derivatives there. torch.func differentiates sample by sample i
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -59,6 +61,7 @@ class Capture:
         # By kind of forward pass: what torch.func differentiates, and what has been compared with torch's gradient.
         self._left: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
         self._seen: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
+        self._one_by_one = False  # torch.func cannot vectorise the model
         self._draws = torch.Generator().manual_seed(0)  # not torch's own: the user's draws stay what they are
         for name, layer in self._layers:
             _refuse_layer(name, layer)
@@ -142,32 +145,51 @@ class Capture:
         return agreed + by_functions
 
     def _by_functions(self, done: ForwardPass, parameters: set[Parameter]) -> list[Block]:
-        """Sample by sample, by torch.func."""
+        """Sample by sample: by torch.func for all at once, or one after the other where it cannot."""
         if not parameters:
             return []
         names = {self.names[parameter]: parameter for parameter in parameters}
+        found = None
+        if not self._one_by_one:
+            try:
+                found = self._vectorised(done, names)
+            except (RuntimeError, ValueError, TypeError) as error:
+                listed = ", ".join(sorted(names))
+                warnings.warn(f"torch.func cannot vectorise this model ({str(error).splitlines()[0]}); the samples run "
+                              f"one after the other, which is slow, for {listed}", stacklevel=2)
+                self._one_by_one = True
+        if found is None:
+            found = self._looped(done, names)
+        return [RowsBlock(parameter, found[name]) for name, parameter in names.items()]
+
+    def _vectorised(self, done: ForwardPass, names: dict[str, Parameter]) -> dict[str, Tensor]:
         samples, outputs = done.flat.shape
-        width = sum(parameter.numel() for parameter in parameters) * outputs * done.flat.element_size()
+        width = sum(parameter.numel() for parameter in names.values()) * outputs * done.flat.element_size()
 
         def outputs_of_one(values: dict[str, Tensor], inputs: Inputs) -> Tensor:
-            one = map_tensors(lambda tensor: tensor[None], inputs)
-            args, kwargs = arguments(one)
+            args, kwargs = arguments(map_tensors(lambda tensor: tensor[None], inputs))
             output: Tensor = torch.func.functional_call(self.model, values, args, kwargs)
             return output.reshape(-1)
 
         by_sample = torch.func.vmap(
             torch.func.jacrev(outputs_of_one), in_dims=(None, 0), chunk_size=max(1, min(samples, self.memory // width))
         )
-        values = {name: parameter.detach() for name, parameter in names.items()}
-        try:
-            found = by_sample(values, done.inputs)
-        except (RuntimeError, ValueError, TypeError) as error:
-            listed = ", ".join(sorted(names))
-            raise UnsupportedModel(
-                f"torch.func cannot differentiate the model sample by sample in {listed}, which no Linear, Conv2d or "
-                f"Embedding holds alone; freeze them (requires_grad=False) or change the layer: {error}"
-            ) from error
-        return [RowsBlock(parameter, found[name].detach()) for name, parameter in names.items()]
+        found: dict[str, Tensor] = by_sample({name: p.detach() for name, p in names.items()}, done.inputs)
+        return found
+
+    def _looped(self, done: ForwardPass, names: dict[str, Parameter]) -> dict[str, Tensor]:
+        samples, outputs = done.flat.shape
+        parameters = list(names.values())
+        found = {name: p.new_zeros(samples, outputs, *p.shape) for name, p in names.items()}
+        for i in range(samples):
+            with torch.enable_grad():
+                row = call(self.model, map_tensors(lambda tensor: tensor[i : i + 1], done.inputs)).reshape(-1).unbind()
+            for c in range(outputs):
+                gradients = torch.autograd.grad(row[c], parameters, retain_graph=True, allow_unused=True)
+                for name, gradient in zip(names, gradients, strict=True):
+                    if gradient is not None:
+                        found[name][i, c] = _dense(gradient)
+        return found
 
     def _refuse_modes(self) -> None:
         for name, layer in self._norms:
@@ -203,6 +225,8 @@ def map_tensors(change: Callable[[Tensor], Tensor], inputs: Inputs) -> Inputs:
 
 def batch_size(inputs: Inputs) -> int:
     """The number of samples, along dimension 0 of every tensor."""
+    if callable(inputs):
+        raise TypeError("step takes the inputs and targets of a batch, not a closure: it runs the model itself")
     args, kwargs = arguments(inputs)
     values = [*args, *kwargs.values()]
     if not values or not all(isinstance(value, Tensor) and value.ndim > 0 for value in values):
@@ -399,13 +423,15 @@ def _dense(gradient: Tensor) -> Tensor:
 
 
 def _is_nonzero(gradient: Tensor | None) -> bool:
-    return gradient is not None and bool(_dense(gradient).any())
+    return gradient is not None and 0 < float(torch.linalg.vector_norm(_dense(gradient))) < math.inf
 
 
 def _agree(found: Tensor, truth: Tensor | None) -> bool:
     """Up to rounding; some GPUs round the products of single precision to ten bits."""
     if truth is None:
         return not _is_nonzero(found)
+    if not bool(torch.isfinite(truth.sum())):
+        return True  # the step will refuse its numbers
     tolerance = 1e-7 if truth.dtype == torch.float64 else 1e-3 if truth.device.type == "cpu" else 1e-2
     found, truth = _dense(found), _dense(truth)
     return bool(torch.linalg.vector_norm(found - truth) <= tolerance * torch.linalg.vector_norm(truth))

@@ -256,7 +256,6 @@ class ExactGaussNewton(SampleOptimizer):
             done, at, jacobian = self._sensitivities(map_tensors(lambda t: t[part], inputs), targets[part])
             root = Root.of(at.curvature, at.slope, self.eps_c).of_shares(share[part])
             loss += float((share[part] * at.value).sum())
-            check_finite({"output": done.flat, "loss": at.value, "slope of the loss": at.slope})
             if by_samples is not None:
                 by_samples.add(jacobian, root)
             else:
@@ -279,8 +278,8 @@ class ExactGaussNewton(SampleOptimizer):
         needed = min((len(groups) + 3) * rows * rows, 3 * size * size) * 8
         if needed > self.memory:
             raise ValueError(
-                f"a step with {rows} outputs in the batch and {size} parameters takes {needed / 1e6:.0f} MB, more than "
-                f"the {self.memory / 1e6:.0f} MB allowed; use smaller batches or a larger memory"
+                f"a step with {rows} outputs in the batch and {size} parameters takes {needed / 1e6:.3g} MB, more "
+                f"than the {self.memory / 1e6:.3g} MB allowed; use smaller batches or a larger memory"
             )
 
     def _shares(self, inputs: Inputs, targets: Tensor, weights: Tensor | None) -> Tensor:
