@@ -80,7 +80,7 @@ class OuterBlock(Block):
             pairs = (d @ d.mT).view(b, c, positions, c, positions) * of_inputs[:, None, :, None, :]
             return pairs.sum((2, 4))
         own = own_products(self._written_out())
-        return own + own_products(self.delta.sum(2)) if self.has_bias else own
+        return own + own_products(self._summed()) if self.has_bias else own
 
     def gram(self, memory: int) -> Tensor:
         b, c, positions, m = self.delta.shape
@@ -102,17 +102,19 @@ class OuterBlock(Block):
         c, m = self.delta.shape[1], self.delta.shape[3]
         products = self._written_out_of(first) @ self._written_out_of(second).mT
         if self.has_bias:
-            products += self.delta[first].sum(2).reshape(-1, m) @ self.delta[second].sum(2).reshape(-1, m).mT
+            products += self._summed()[first].reshape(-1, m) @ self._summed()[second].reshape(-1, m).mT
         return products.view(products.shape[0] // c, c, -1, c)
 
     def combine(self, z: Tensor) -> Direction:
         weight = self.parameters[0]
+        if self._rows is not None:
+            found = {weight: (z.reshape(-1) @ self._rows.view(z.numel(), -1)).view_as(weight)}
+            if self.has_bias:
+                found[self.parameters[1]] = z.reshape(-1) @ self._summed().flatten(0, 1)
+            return found
         weighted = self.delta[:, 0] * z[:, :, None] if self.outputs == 1 else torch.einsum("bclm,bc->blm", self.delta, z)
         weighted = weighted.flatten(0, 1)
-        if self._rows is not None:
-            found = {weight: (z.reshape(1, -1) @ self._rows.flatten(0, 1).flatten(1)).view_as(weight)}
-        else:
-            found = {weight: (weighted.mT @ self.a.flatten(0, 1)).view_as(weight)}
+        found = {weight: (weighted.mT @ self.a.flatten(0, 1)).view_as(weight)}
         if self.has_bias:
             found[self.parameters[1]] = weighted.sum(0)
         return found
@@ -135,14 +137,20 @@ class OuterBlock(Block):
         return OuterBlock(self.parameters[0], self.parameters[1] if self.has_bias else None, a, delta)
 
     def _written_out(self) -> Tensor:
-        """b x C x m x n, kept for the next call."""
+        """b x C x (m n), kept for the next call."""
         if self._rows is None:
-            self._rows = self.delta.mT @ self.a[:, None]
+            self._rows = self._written_out_of(slice(None)).view(self.samples, self.outputs, -1)
         return self._rows
 
     def _written_out_of(self, part: slice) -> Tensor:
         """The rows of some samples, with n m columns."""
-        return (self.delta[part].mT @ self.a[part, None]).flatten(0, 1).flatten(1)
+        delta = self.delta[part].mT
+        s, c, m, positions = delta.shape
+        return (delta.reshape(s, c * m, positions) @ self.a[part]).view(s * c, -1)
+
+    def _summed(self) -> Tensor:
+        """b x C x m: the rows of the bias."""
+        return self.delta.sum(2)
 
 
 class RowsBlock(Block):

@@ -9,33 +9,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import GradientEdge, get_gradient_edge
-from torch.nn import Parameter, functional
+from torch.nn import Parameter
 
-from .blocks import Block, EmbeddingBlock, Jacobian, OuterBlock, RowsBlock
+from .blocks import Block, Jacobian, RowsBlock
 from .errors import UnsupportedModel
+from .layers import Plan, Use, is_known, is_usable, keeper, make_block, make_plan, refuse_layer
 
 Inputs = Any  # a tensor, a tuple of arguments or a dict of keyword arguments, with the samples along dimension 0
-
-
-@dataclass(eq=False)
-class Use:
-    """A call of a layer during the forward pass."""
-
-    layer: nn.Module
-    name: str
-    samples: int
-    input: Tensor
-    version: int
-    edge: GradientEdge
-    output: Tensor
-    output_version: int
 
 
 @dataclass(eq=False)
@@ -54,17 +40,18 @@ class Capture:
     def __init__(self, model: nn.Module, memory: int) -> None:
         self.model, self.memory = model, memory
         self.names = {parameter: name for name, parameter in model.named_parameters()}
-        self._layers = [(name, layer) for name, layer in model.named_modules() if _is_known(layer)]
+        self._layers = [(name, layer) for name, layer in model.named_modules() if is_known(layer)]
         self._norms = [
             (name, layer) for name, layer in model.named_modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)
         ]
         # By kind of forward pass: what torch.func differentiates, and what has been compared with torch's gradient.
         self._left: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
         self._seen: dict[tuple[object, ...], set[Parameter]] = defaultdict(set)
+        self._plans: dict[tuple[object, ...], Plan] = {}
         self._one_by_one = False  # torch.func cannot vectorise the model
         self._draws = torch.Generator().manual_seed(0)  # not torch's own: the user's draws stay what they are
         for name, layer in self._layers:
-            _refuse_layer(name, layer)
+            refuse_layer(name, layer)
 
     def forward(self, inputs: Inputs, learning: set[Parameter]) -> ForwardPass:
         """Runs the model and keeps what the sensitivities need."""
@@ -72,7 +59,7 @@ class Capture:
         uses: list[Use] = []
         samples = batch_size(inputs)
         handles = [
-            layer.register_forward_hook(_keeper(name, samples, uses), with_kwargs=True)
+            layer.register_forward_hook(keeper(name, samples, uses), with_kwargs=True)
             for name, layer in self._layers
             if any(parameter in learning for parameter in layer._parameters.values())
         ]
@@ -97,14 +84,17 @@ class Capture:
         kind = _kind(done, samples)
         left, seen = self._left[kind], self._seen[kind]
         for use in done.uses:
-            if not _is_usable(use):
+            if not is_usable(use):
                 left.update(p for p in use.layer._parameters.values() if p is not None)
         hooked = learning - left
         uses = [use for use in done.uses if any(p in hooked for p in use.layer._parameters.values())]
         unused = list(hooked - {p for use in uses for p in use.layer._parameters.values()})
         deltas, newly_used = _deltas(done.flat, uses, unused, keep=not learning <= seen)
         seen.difference_update(newly_used)
-        blocks = _blocks(uses, deltas, hooked, groups)
+        plan = self._plans.get(kind)
+        if plan is None or plan.learning != hooked or plan.groups != groups:
+            plan = self._plans[kind] = make_plan(uses, hooked, groups)
+        blocks = [make_block(entry, uses, deltas) for entry in plan.entries]
         if learning <= seen:
             blocks = blocks + self._by_functions(done, learning & left)
         else:
@@ -160,7 +150,7 @@ class Capture:
                 self._one_by_one = True
         if found is None:
             found = self._looped(done, names)
-        return [RowsBlock(parameter, found[name]) for name, parameter in names.items()]
+        return [RowsBlock(parameter, found[name].detach()) for name, parameter in names.items()]
 
     def _vectorised(self, done: ForwardPass, names: dict[str, Parameter]) -> dict[str, Tensor]:
         samples, outputs = done.flat.shape
@@ -237,46 +227,6 @@ def batch_size(inputs: Inputs) -> int:
     return sizes.pop()
 
 
-def _is_known(layer: nn.Module) -> bool:
-    """Subclasses count only if they compute the same."""
-    return any(
-        isinstance(layer, known) and type(layer).forward is known.forward
-        for known in (nn.Linear, nn.Conv2d, nn.Embedding)
-    )
-
-
-def _refuse_layer(name: str, layer: nn.Module) -> None:
-    if isinstance(layer, nn.Embedding):
-        if layer.max_norm is not None:
-            raise UnsupportedModel(f"'{name}' has max_norm, which changes its weights while it predicts")
-        if layer.scale_grad_by_freq:
-            raise UnsupportedModel(f"'{name}' has scale_grad_by_freq, so that its gradient is not a derivative")
-
-
-def _keeper(name: str, samples: int, uses: list[Use]) -> Callable[..., None]:
-    def keep(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> None:
-        value = args[0] if args else kwargs["input"]
-        if not output.requires_grad:
-            return
-        # An edge, not the tensor: a later change in place would put another operation behind the tensor.
-        edge = get_gradient_edge(output)
-        uses.append(Use(layer, name, samples, value, value._version, edge, output, output._version))
-
-    return keep
-
-
-def _is_usable(use: Use) -> bool:
-    """Whether dimension 0 counts samples, or equally many rows of each."""
-    changed = use.input._version != use.version
-    if changed or (use.output._is_view() and use.output._version != use.output_version):
-        raise UnsupportedModel(
-            f"the {'input' if changed else 'output'} of '{use.name}' is changed in place after it; "
-            "use an operation that returns a new tensor (inplace=False)"
-        )
-    least = 4 if isinstance(use.layer, nn.Conv2d) else 1 if isinstance(use.layer, nn.Embedding) else 2
-    return use.input.ndim >= least and use.input.shape[0] % use.samples == 0
-
-
 def _kind(done: ForwardPass, samples: int) -> tuple[object, ...]:
     """What tells passes apart that may be wired differently."""
     ratios = [(id(use.layer), use.layer.training, use.input.shape[0] / samples, use.input.ndim) for use in done.uses]
@@ -286,7 +236,7 @@ def _kind(done: ForwardPass, samples: int) -> tuple[object, ...]:
 def _deltas(
     flat: Tensor, uses: list[Use], unused: list[Parameter], keep: bool
 ) -> tuple[list[Tensor], set[Parameter]]:
-    """The derivatives of each output in what each layer returned, C x the shape of that.
+    """The derivatives of each output in what each layer returned: its shape with C as dimension 1.
 
     Also says which of the parameters that seemed unused have a gradient after all.
     """
@@ -303,119 +253,7 @@ def _deltas(
         for use, gradient, each in zip(uses, gradients, found, strict=False):
             each.append(torch.zeros_like(use.output) if gradient is None else gradient)
         used |= {p for p, gradient in zip(unused, gradients[len(uses):], strict=True) if gradient is not None}
-    return [each[0][None] if outputs == 1 else torch.stack(each) for each in found], used
-
-
-def _blocks(
-    uses: list[Use], deltas: list[Tensor], learning: set[Parameter], groups: Iterable[set[Parameter]]
-) -> list[Block]:
-    """One block per weight, over all uses; a bias joins its weight's block where they go together."""
-    pieces: dict[Parameter, list[tuple[Use, Tensor]]] = defaultdict(list)
-    for use, delta in zip(uses, deltas, strict=True):
-        for parameter in use.layer._parameters.values():
-            if parameter in learning:
-                pieces[parameter].append((use, delta))
-    group_of = {parameter: i for i, group in enumerate(groups) for parameter in group}
-    blocks: list[Block] = []
-    joined: set[Parameter] = set()
-    for parameter, found in pieces.items():
-        weights = {use.layer.weight is parameter for use, _ in found}
-        kinds = {_is_embedding(use.layer) for use, _ in found}
-        if len(weights) > 1 or len(kinds) > 1 or parameter in joined:
-            continue  # a weight here and a bias there, or a table that is also a weight: for torch.func
-        if weights == {False}:
-            continue  # biases alone, below
-        bias = _partner(parameter, pieces, group_of)
-        joined |= {parameter} if bias is None else {parameter, bias}
-        blocks.append(_block(parameter, bias, found))
-    for parameter, found in pieces.items():
-        if parameter not in joined and all(use.layer.weight is not parameter for use, _ in found):
-            rows = [_positions(use, delta).sum(2) for use, delta in found]
-            blocks.append(RowsBlock(parameter, torch.stack(rows).sum(0)))
-    return blocks
-
-
-def _is_embedding(layer: nn.Module) -> bool:
-    return isinstance(layer, nn.Embedding)
-
-
-def _partner(
-    weight: Parameter, pieces: dict[Parameter, list[tuple[Use, Tensor]]], group_of: dict[Parameter, int]
-) -> Parameter | None:
-    """The bias that learns with this weight, at every use of either, in the same group."""
-    biases = {use.layer._parameters.get("bias") for use, _ in pieces[weight]}
-    bias = biases.pop()
-    if biases or bias is None or bias not in pieces or group_of[bias] != group_of[weight]:
-        return None
-    if any(_has_groups(use.layer) for use, _ in pieces[weight]):
-        return None
-    return bias if len(pieces[bias]) == len(pieces[weight]) else None
-
-
-def _has_groups(layer: nn.Module) -> bool:
-    return isinstance(layer, nn.Conv2d) and layer.groups > 1
-
-
-def _block(weight: Parameter, bias: Parameter | None, pieces: list[tuple[Use, Tensor]]) -> Block:
-    deltas = [_positions(use, delta) for use, delta in pieces]
-    samples = deltas[0].shape[0]
-    if _is_embedding(pieces[0][0].layer):
-        index = torch.cat([use.input.reshape(samples, -1) for use, _ in pieces], 1)
-        return EmbeddingBlock(weight, index, torch.cat(deltas, 2))
-    inputs = [_inputs(use) for use, _ in pieces]
-    if any(_has_groups(use.layer) for use, _ in pieces):
-        rows = [_of_groups(use, a, delta) for (use, _), a, delta in zip(pieces, inputs, deltas, strict=True)]
-        return RowsBlock(weight, torch.stack(rows).sum(0))
-    if len(pieces) == 1:
-        return OuterBlock(weight, bias, inputs[0], deltas[0])
-    return OuterBlock(weight, bias, torch.cat(inputs, 1), torch.cat(deltas, 2))
-
-
-def _positions(use: Use, delta: Tensor) -> Tensor:
-    """b x C x L x m from C x the shape of what the layer returned."""
-    outputs = delta.shape[0]
-    if isinstance(use.layer, nn.Conv2d):
-        delta = delta.flatten(3).mT
-    samples = use.samples
-    delta = delta.reshape(outputs, samples, -1, delta.shape[-1]).transpose(0, 1)
-    if isinstance(use.layer, nn.Embedding) and use.layer.padding_idx is not None:
-        kept = (use.input != use.layer.padding_idx).reshape(samples, 1, -1, 1)
-        return delta * kept
-    return delta
-
-
-def _inputs(use: Use) -> Tensor:
-    """b x L x n: what the layer multiplies by its weight, at L positions."""
-    value = use.input.detach()
-    if isinstance(use.layer, nn.Conv2d):
-        value = _patches(use.layer, value).mT
-    return value.reshape(use.samples, -1, value.shape[-1])
-
-
-def _patches(layer: nn.Conv2d, image: Tensor) -> Tensor:
-    """What the convolution multiplies at each pixel: n x (channels, rows, columns) x pixels."""
-    if layer.kernel_size == (1, 1) and layer.stride == (1, 1) and layer.padding in ((0, 0), "same", "valid"):
-        return image.flatten(2)
-    padding: list[int] = []
-    for i in (1, 0):  # the last dimension comes first
-        if layer.padding == "same":
-            total = layer.dilation[i] * (layer.kernel_size[i] - 1)
-            padding += [total // 2, total - total // 2]
-        else:
-            size = 0 if isinstance(layer.padding, str) else int(layer.padding[i])
-            padding += [size, size]
-    if any(padding):
-        image = functional.pad(image, padding, "constant" if layer.padding_mode == "zeros" else layer.padding_mode)
-    return functional.unfold(image, layer.kernel_size, dilation=layer.dilation, stride=layer.stride)
-
-
-def _of_groups(use: Use, a: Tensor, delta: Tensor) -> Tensor:
-    """The rows of a convolution in groups, b x C x m x (n of a group)."""
-    groups = use.layer.groups
-    assert isinstance(groups, int)
-    a = a.reshape(*a.shape[:2], groups, -1)
-    delta = delta.reshape(*delta.shape[:3], groups, -1)
-    return torch.einsum("blgn,bclgm->bcgmn", a, delta).flatten(2, 3)
+    return [each[0][:, None] if outputs == 1 else torch.stack(each, 1) for each in found], used
 
 
 def _dense(gradient: Tensor) -> Tensor:
