@@ -3,7 +3,7 @@
 
     build/python-venv/bin/python bench/torch_steps.py [--quick]
 
-prints a table for docs/torch.md: microseconds per step, and how many times SGD's that is. The optimizers take turns,
+prints a table for docs/torch.md: processor time per step, and how many times SGD's that is. The optimizers take turns,
 and the fastest of all rounds counts, since others use the machine too.
 """
 
@@ -87,9 +87,9 @@ def fastest(of: dict[str, Step], seconds: float) -> dict[str, float]:
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         for name, step in of.items():
-            start = time.perf_counter()
+            start = time.process_time()
             step()
-            best[name] = min(best[name], (time.perf_counter() - start) * 1e6)
+            best[name] = min(best[name], (time.process_time() - start) * 1e6)
     return best
 
 
