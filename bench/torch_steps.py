@@ -47,8 +47,9 @@ PROBLEMS = {
 }
 
 
-def step_of_torch(optimizer: torch.optim.Optimizer, model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], x: Tensor,
-                  y: Tensor) -> Step:
+def step_of_torch(
+    optimizer: torch.optim.Optimizer, model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], x: Tensor, y: Tensor
+) -> Step:
     def step() -> None:
         optimizer.zero_grad()
         loss(model(x), y).backward()
@@ -105,7 +106,7 @@ def main() -> None:
                 print("| us per step (times SGD's) | b | " + " | ".join(found) + " |")
                 print("|" + "---|" * (len(found) + 2))
                 first = False
-            cells = [f"{us:.0f} us" + ("" if name == "SGD" else f" ({us / found['SGD']:.1f})") for name, us in found.items()]
+            cells = [f"{us:.0f} us ({us / found['SGD']:.1f})" for us in found.values()]
             print(f"| {problem} | {samples} | " + " | ".join(cells) + " |", flush=True)
 
 

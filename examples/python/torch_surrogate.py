@@ -107,10 +107,12 @@ def race(name: str) -> list[str]:
         step()
         steps += 1
     cells = [reached.get(goal, "never") for goal in GOALS]
-    return [name, *cells, f"{squared_error(model, x, y):.1e}", f"{squared_error(model, x_test, y_test):.1e}", f"{steps:,}"]
+    in_the_end = [f"{squared_error(model, *points):.1e}" for points in ((x, y), (x_test, y_test))]
+    return [name, *cells, *in_the_end, f"{steps:,}"]
 
 
-print(f"| {SECONDS:.0f} s each | " + " | ".join(f"{goal:.0e}" for goal in GOALS) + " | in the end | new points | steps |")
+header = [f"{SECONDS:.0f} s each", *(f"{goal:.0e}" for goal in GOALS), "in the end", "new points", "steps"]
+print("| " + " | ".join(header) + " |")
 print("|" + "---|" * (len(GOALS) + 4))
 for method in METHODS:
     print("| " + " | ".join(race(method)) + " |", flush=True)

@@ -67,7 +67,8 @@ SINGLE = {
                  lambda m, loss: ignd.torch.IGND(m, loss, lr=0.1, eps_lm=0.1, momentum=0.8)),
     "l2": ({"optimizer": ("gauss-newton:eps_lm=0.1", "plain"), "l2": 0.01},
            lambda m, loss: ignd.torch.IGND(m, loss, lr=0.1, eps_lm=0.1, weight_decay=0.01)),
-    "adam-ignd": ({"optimizer": "adam-ignd", "schedule": 0.003}, lambda m, loss: ignd.torch.AdamIGND(m, loss, lr=0.003)),
+    "adam-ignd": ({"optimizer": "adam-ignd", "schedule": 0.003},
+                  lambda m, loss: ignd.torch.AdamIGND(m, loss, lr=0.003)),
 }
 
 
@@ -90,8 +91,10 @@ BATCHES = {
     "average": ({"mode": "average"}, lambda m, loss: ignd.torch.IGND(m, loss, lr=0.5, eps_lm=0.1)),
     "exact": ({"mode": "exact", "damping": 0.1},
               lambda m, loss: ignd.torch.ExactGaussNewton(m, loss, lr=0.5, damping=0.1, adaptive=False)),
-    "exact, little damping": ({"mode": "exact", "damping": 1e-4},
-                              lambda m, loss: ignd.torch.ExactGaussNewton(m, loss, lr=0.5, damping=1e-4, adaptive=False)),
+    "exact, little damping": (
+        {"mode": "exact", "damping": 1e-4},
+        lambda m, loss: ignd.torch.ExactGaussNewton(m, loss, lr=0.5, damping=1e-4, adaptive=False),
+    ),
 }
 
 

@@ -195,7 +195,8 @@ def test_autocast_is_refused():
 
 def test_a_change_in_place_of_a_result_is_right_or_refused():
     """A dense layer of sequences may return a view, whose place in the graph a change in place moves."""
-    for layer, x in ((nn.Linear(3, 2), torch.randn(SAMPLES, 4, 3)), (nn.Linear(3, 2, bias=False), torch.randn(SAMPLES, 4, 3)),
+    for layer, x in ((nn.Linear(3, 2), torch.randn(SAMPLES, 4, 3)),
+                     (nn.Linear(3, 2, bias=False), torch.randn(SAMPLES, 4, 3)),
                      (nn.Linear(3, 2), torch.randn(SAMPLES, 3)), (nn.Conv2d(2, 3, 2), torch.randn(SAMPLES, 2, 4, 4))):
         model = Called(lambda m, x: m.layer(x).tanh_().flatten(1)[:, :2], layer=layer).double()
         try:

@@ -111,7 +111,8 @@ def test_exact_steps_on_either_side(network, loss, copies):
 def test_losses_without_curvature_in_some_directions(loss):
     """Softmax has none along all logits together; eps_c = 0 keeps it so."""
     problem = Problem("several outputs", loss)
-    ExactGaussNewton(problem.model, problem.loss, damping=1e-2, adaptive=False, eps_c=0.0).step(problem.inputs, problem.y)
+    optimizer = ExactGaussNewton(problem.model, problem.loss, damping=1e-2, adaptive=False, eps_c=0.0)
+    optimizer.step(problem.inputs, problem.y)
     assert close(problem.moved(), problem.exact(0.0, 1e-2), 1e-8)
 
 

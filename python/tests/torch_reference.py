@@ -219,7 +219,8 @@ CASES: dict[str, Callable[[], Case]] = {
         _image(),
     ),
     "embedding": lambda: Case(
-        Called(lambda m, x: m.head(m.table(x).mean(1).tanh()), table=nn.Embedding(7, 4), head=nn.Linear(4, 2)), _tokens()
+        Called(lambda m, x: m.head(m.table(x).mean(1).tanh()), table=nn.Embedding(7, 4), head=nn.Linear(4, 2)),
+        _tokens(),
     ),
     "embedding of one token": lambda: Case(nn.Sequential(nn.Embedding(7, 4), nn.Linear(4, 1)), _tokens()[:, 0]),
     "embedding with padding": lambda: Case(

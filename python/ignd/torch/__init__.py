@@ -10,8 +10,8 @@
             info = optimizer.step(x, y)  # runs the model, takes the step
         print(epoch, info.loss, info.damping)
 
-`IGND` and `AdamIGND` are used in the same way. The loss is "squared", "logistic", "softmax", or a function of the output
-and the target of one sample, such as torch.nn.functional.cross_entropy, which torch differentiates twice.
+`IGND` and `AdamIGND` are used in the same way. The loss is "squared", "logistic", "softmax", or a function of the
+output and the target of one sample, such as torch.nn.functional.cross_entropy, which torch differentiates twice.
 """
 
 from .errors import NonConvexLoss, NotFinite, SingularSystem, UnsupportedModel

@@ -112,7 +112,8 @@ class OuterBlock(Block):
             if self.has_bias:
                 found[self.parameters[1]] = z.reshape(-1) @ self._summed().flatten(0, 1)
             return found
-        weighted = self.delta[:, 0] * z[:, :, None] if self.outputs == 1 else torch.einsum("bclm,bc->blm", self.delta, z)
+        one = self.outputs == 1
+        weighted = self.delta[:, 0] * z[:, :, None] if one else torch.einsum("bclm,bc->blm", self.delta, z)
         weighted = weighted.flatten(0, 1)
         found = {weight: (weighted.mT @ self.a.flatten(0, 1)).view_as(weight)}
         if self.has_bias:

@@ -42,21 +42,20 @@ class Group:
 class System(ABC):
     """The Gauss-Newton system of a batch, to be solved with one damping after the other."""
 
+    def __init__(self, groups: list[Group]) -> None:
+        self.groups = groups
+
     @abstractmethod
     def step(self, damping: float) -> tuple[Direction, float]:
         """The change of the weights, and the decrease of the objective that the quadratic model predicts."""
 
-    def __init__(self, groups: list[Group]) -> None:
-        self.groups = groups
-
     def _decay_decrease(self, change: Direction) -> float:
-        """The part of the decrease that weight decay predicts."""
+        """The part of the decrease that comes from the weight decay."""
         total = 0.0
         for group in self.groups:
             if group.decay > 0:
-                for p in group.parameters:
-                    if p in change:
-                        total -= group.decay * float(((wide(p) + wide(change[p]) / 2) * wide(change[p])).sum())
+                moves = [(wide(p), wide(change[p])) for p in group.parameters if p in change]
+                total -= group.decay * sum(float(((w + delta / 2) * delta).sum()) for w, delta in moves)
         return total
 
 
@@ -79,32 +78,35 @@ class GramSystem(System):
         return float((root.square() if root.ndim == 2 else root.square().sum(2)).mul(diagonal).sum())
 
     def step(self, damping: float) -> tuple[Direction, float]:
-        gram = torch.stack([g / (damping + group.decay) for g, group in zip(self.grams, self.groups, strict=True)]).sum(0) \
-            if len(self.grams) > 1 else self.grams[0] / (damping + self.groups[0].decay)
-        u = None
-        for group, of_weights in zip(self.groups, self.outputs_of_weights, strict=True):
-            if of_weights is not None:
-                term = of_weights * (group.decay / (damping + group.decay))
-                u = term if u is None else u + term
-        z = solve_batch(gram, self.root, u)
+        factors = [1 / (damping + group.decay) for group in self.groups]  # of M^-1
+        z = self._solve(factors)
         check_finite({"coefficient": z})
         combined = self.jacobian.combine(z.to(self.like.dtype))
         change: Direction = {}
-        moved = torch.zeros_like(z)
-        for group, g, of_weights in zip(self.groups, self.grams, self.outputs_of_weights, strict=True):
-            factor = -group.rate / (damping + group.decay)
-            moved += factor * (g @ z.reshape(-1)).view_as(z)
+        moved = torch.zeros_like(z)  # what the outputs change by, to first order
+        parts = zip(self.groups, self.grams, self.outputs_of_weights, factors, strict=True)
+        for group, gram, of_weights, factor in parts:
+            moved -= group.rate * factor * (gram @ z.reshape(-1)).view_as(z)
             if of_weights is not None:
-                moved += factor * group.decay * of_weights
+                moved -= group.rate * factor * group.decay * of_weights
             for p in group.parameters:
                 if p in combined:
-                    found = combined[p]
+                    direction = combined[p]
                     if group.decay > 0:
-                        found = found.to_dense() if found.is_sparse else found
-                        found = found.add(p, alpha=group.decay)
-                    change[p] = found * factor
+                        direction = direction.to_dense() if direction.is_sparse else direction
+                        direction = direction.add(p, alpha=group.decay)
+                    change[p] = direction * (-group.rate * factor)
         promised = -float((self.root.slope() * moved).sum() + self.root.curve(moved) / 2)
         return change, promised + self._decay_decrease(change)
+
+    def _solve(self, factors: list[float]) -> Tensor:
+        gram, u = self.grams[0] * factors[0], None
+        for other, factor in zip(self.grams[1:], factors[1:], strict=True):
+            gram += other * factor
+        for group, of_weights, factor in zip(self.groups, self.outputs_of_weights, factors, strict=True):
+            if of_weights is not None:
+                u = of_weights * (group.decay * factor) + (0 if u is None else u)
+        return solve_batch(gram, self.root, u)
 
 
 class ParameterSystem(System):

@@ -119,12 +119,7 @@ class AveragingOptimizer(SampleOptimizer):
         z = share[:, None] * solve_samples(gram, root, self.eps_lm + decay)
         loss = (share * at.value).sum()
         check_finite({"sensitivity": gram, "coefficient": z})
-        shrink = 0.0
-        if decay > 0:
-            shrink = float((share / (largest_curvature(gram, root) + self.eps_lm + decay)).sum())
-            for group in self.param_groups:
-                if group["lr"] * shrink * group["weight_decay"] >= 1:
-                    raise ValueError("lr and weight_decay would shrink all weights to zero or past it; lower one of them")
+        shrink = self._shrinkage(share / (largest_curvature(gram, root) + self.eps_lm + decay)) if decay > 0 else 0.0
         direction = jacobian.combine(z.to(done.flat.dtype))
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -132,6 +127,13 @@ class AveragingOptimizer(SampleOptimizer):
                     self._descend(parameter, direction[parameter], group, shrink * group["weight_decay"])
         self.steps += 1
         return StepInfo(self.steps, done.flat.shape[0], float(loss))
+
+    def _shrinkage(self, scales: Tensor) -> float:
+        """What the weight decays are multiplied by: the mean xi of the samples (docs/math.md, L2)."""
+        shrink = float(scales.sum())
+        if any(group["lr"] * shrink * group["weight_decay"] >= 1 for group in self.param_groups):
+            raise ValueError("lr and weight_decay would shrink all weights to zero or past it; lower one of them")
+        return shrink
 
     @abstractmethod
     def _descend(self, parameter: Parameter, direction: Tensor, group: dict[str, Any], decay: float) -> None:
@@ -221,14 +223,9 @@ def shares(weights: Tensor | None, like: Tensor) -> Tensor:
     return weights / total
 
 
-_RANGES: dict[str, tuple[float, float]] = {"momentum": (0, 1), "eps_c": (0, float("inf")), "damping": (1e-300, float("inf"))}
-
-
 def _check_numbers(numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
+        below = 1 if name in ("momentum", "betas") else float("inf")
         for number in value if name == "betas" else [value]:
-            if not isinstance(number, (int, float)) or isinstance(number, bool):
-                continue
-            low, high = (0, 1) if name == "betas" else _RANGES.get(name, (0, float("inf")))
-            if not low <= number < high:
-                raise ValueError(f"{name} is {number}, but must be from {low:g} up to {high:g}")
+            if isinstance(number, (int, float)) and not 0 <= number < below:
+                raise ValueError(f"{name} is {number}, but must be at least 0 and below {below:g}")
