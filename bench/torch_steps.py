@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a step of ignd.torch costs beside torch's own optimizers, on one thread:
 
-    build/python-venv/bin/python bench/torch_steps.py [--quick]
+    scripts/in_torch.sh bench/torch_steps.py [--quick]
 
 prints a table for docs/torch.md: processor time per step, and how many times SGD's that is. The optimizers take turns,
 and the fastest of all rounds counts, since others use the machine too.

@@ -1,6 +1,6 @@
 """A surrogate of a smooth function, fitted far beyond what first-order methods reach:
 
-    build/python-venv/bin/python examples/python/torch_surrogate.py [SECONDS]
+    scripts/in_torch.sh examples/python/torch_surrogate.py [SECONDS]
 
 A surrogate is a small network in place of an expensive computation. It has few samples without noise, and its error
 should be as small as the computation's own. That is where Gauss-Newton steps pay: the same network, from the same
