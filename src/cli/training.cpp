@@ -1,3 +1,4 @@
+#include "base/atomic_file.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -14,6 +15,7 @@
 #include "learn/engine.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"
+#include "learn/step_log.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -59,8 +61,12 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
+    // possible.
     check_run(dataset_, options_.spec.training);
+    if (!options_.log_steps.empty() && dataset_.target().outputs() > 1) {
+      throw InvalidArgument("--log-steps cannot be given for more than two classes: their steps are those of batches");
+    }
     Checkpoint now;
     dataset_.save_reader(now);
     dataset_.target().save(now);
@@ -80,10 +86,13 @@ class Training final : public RunObserver {
 
   void begin(RunView& run) override {
     if (saved_run_ != nullptr) resume(run, *saved_run_);
+    if (!options_.log_steps.empty()) log_.emplace(run.to_learn());
     first_sample_ = run.learned();
     progress_.emplace("training", run.to_learn(), "samples", !talks_);
     start_ = Clock::now();
   }
+
+  StepObserver* step_observer() override { return log_ ? &*log_ : nullptr; }
 
   void progress(const RunView& run) override { progress_->update(run.learned()); }
 
@@ -99,6 +108,7 @@ class Training final : public RunObserver {
     progress_.reset();
     learned_ = run.learned() - first_sample_;
     seconds_ = seconds_since(start_);
+    write_log();
     code_ = run.status() == RunStatus::running ? interrupted(run) : finish(run);
   }
 
@@ -152,7 +162,7 @@ class Training final : public RunObserver {
       const auto [samples, judged] = search_budget();
       const auto rates = usual_rates(options_.spec.training.optimizer).size();
       total += static_cast<double>(rates) * seconds(samples, judged);
-      first = fmt::format("a race of {} rates over {} {} each, then ", rates, with_commas(samples), data_.samples());
+      first = fmt::format("a search over {} rates, {} {} each, then ", rates, with_commas(samples), data_.samples());
     }
     constexpr double long_time = 60;
     if (total < long_time) return;
@@ -189,7 +199,7 @@ class Training final : public RunObserver {
                                           });
     progress.reset();
     if (stop_.flag()) return false;
-    if (!result.best) throw Error("training diverged with every rate of the race; choose one with --lr");
+    if (!result.best) throw Error("training diverged at every rate tried; choose one with --lr");
     options_.spec.training.rate = *result.best;
     print_search(result);
     return true;
@@ -260,6 +270,18 @@ class Training final : public RunObserver {
     print_error("ignd: {}\n", saved_.fault);
   }
 
+  // Also of a run that was interrupted or failed: then it may tell why.
+  void write_log() {
+    if (!log_) return;
+    log_->finish();
+    try {
+      write_file_atomically(options_.log_steps, log_->csv());
+    } catch (const FileError& fault) {
+      log_failed_ = true;
+      print_error("ignd: {}\n", fault.what());
+    }
+  }
+
   static int interrupted_early() {
     print_error("ignd: interrupted before there was anything to save\n");
     return interrupted_code;
@@ -291,7 +313,7 @@ class Training final : public RunObserver {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ ? failure : 0;
+    return diverged || save_failed_ || log_failed_ ? failure : 0;
   }
 
   void print_result(const RunView& run) const {
@@ -375,6 +397,8 @@ class Training final : public RunObserver {
   const Dataset& dataset_;
   StopSignal stop_;
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
+  std::optional<StepLog> log_;
+  bool log_failed_ = false;
   std::optional<Progress> progress_;
   Clock::time_point start_;
   std::uint64_t first_sample_ = 0;  // of this command

@@ -91,7 +91,7 @@ bool is_complete(const std::vector<RateResult>& search) {
 struct SearchSoFar {
   std::vector<RateResult> rates;  // of the candidates; each as the last rung that it reached judges it
   std::vector<RunConfig> runs;    // that can be named
-  std::uint64_t to_come = 0;      // so many more, in later rungs and then at the rate that is chosen
+  std::uint64_t to_come = 0;      // further runs, in later rungs and then at the chosen rate
   std::optional<Candidate> chosen;
 };
 
@@ -149,16 +149,16 @@ std::string edge_of(std::string_view name, double chosen, const std::set<double>
                      format_number(*tried.rbegin()));
 }
 
-// What was chosen among numbers and may be better beyond them. Of two values of a setting each is at an edge: such a
-// list is a question of which, not of how much.
+// Choices at the edge of the tried range: a better value may lie beyond it. Of a list of two values each is at an edge,
+// and says nothing.
 std::vector<std::string> edges_of(const Experiment& experiment, const Method& method, const Candidate& chosen) {
   std::vector<std::string> edges;
   const auto& rates = experiment.search.rates;
   if (!method.rate) edges.push_back(edge_of("rate", chosen.rate, {rates.begin(), rates.end()}));
-  for (const auto& [key, value] : chosen.variant->settings.values()) {
+  for (const auto& [key, value] : chosen.variant->varied) {
     std::set<double> tried;
     for (const Method& variant : method.variants) {
-      if (const auto number = number_in(variant.settings.word(key))) tried.insert(*number);
+      if (const auto number = number_in(variant.varied.at(key))) tried.insert(*number);
     }
     const auto number = number_in(value);
     if (number && tried.size() > 2) edges.push_back(edge_of(key, *number, tried));
@@ -229,7 +229,7 @@ void add_warnings(ExperimentResults& results) {
 
 struct Plan {
   std::vector<RunConfig> runs;  // each once
-  std::uint64_t unknown = 0;    // so many more, at rates that are not known yet
+  std::uint64_t unknown = 0;    // further runs, at rates that are not known yet
 };
 
 Plan make_plan(const Experiment& experiment, const Store* store) {

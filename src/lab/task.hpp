@@ -4,6 +4,7 @@
 #include "base/stopped.hpp"
 #include "ignd/optimizer.hpp"
 #include "learn/engine.hpp"
+#include "learn/open_dataset.hpp"
 #include "learn/run_result.hpp"
 
 #include <cstddef>
@@ -57,9 +58,8 @@ class Task {
   // Faults of settings that are well-formed one by one; one text each.
   virtual std::vector<std::string> faults(const Settings& settings) const = 0;
 
-  // What a run with these settings lacks, such as a data set that is not on this machine, and what to do; "" if
-  // nothing.
-  virtual std::string missing(const Settings& /*settings*/) const { return ""; }
+  // What a run with these settings lacks, such as a data set that is not on this machine.
+  virtual MissingData missing(const Settings& /*settings*/) const { return {}; }
 
   // An estimate of a run's seconds; the longest are started first. Called often: a task that measures must cache.
   virtual double cost(const RunConfig& config) const = 0;
@@ -93,6 +93,9 @@ const Task& frozen_lake_task();
 
 // "prediction-changes": how far one step moves a prediction, against the formulas of the paper's table 1.
 const Task& prediction_changes_task();
+
+// "stationarity": the weighted averages of squared gradients of the paper's theorem, and the constants it rests on.
+const Task& stationarity_task();
 
 // "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
 // recorded after each improvement (0: the initial policy).

@@ -38,7 +38,9 @@ struct DatasetOptions {
   bool use_ids = false;        // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
-  bool scale_target = true;  // numbers are learned as (y - mean) / deviation
+  bool scale_target = true;   // numbers are learned as (y - mean) / deviation,
+  double target_factor = 1;   // times this
+  bool above_median = false;  // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
@@ -74,8 +76,8 @@ class Dataset {
   // The standard deviation of the target, by which a collapsed model is told from one that learned something.
   virtual double target_deviation() const { return target_.deviation; }
 
-  // What a run depends on besides its own options: those of the dataset as users write them, and a number that other
-  // data would not have.
+  // What a run depends on besides its own options: those of the dataset as users write them, and a fingerprint of the
+  // data.
   virtual std::vector<std::pair<std::string, std::string>> options_used() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
 
@@ -110,7 +112,7 @@ struct Scores {
   bool is_measured() const { return regression || classification || multiclass; }
 };
 
-// Whether a model predicts the same for all samples: units that no input reaches any more do not come back.
+// Whether a model predicts the same for all samples: dead units do not recover.
 bool is_collapsed(const Dataset& dataset, const Scores& scores);
 
 // Draws `count` of the rows by the seed and a name; 0: all stay.

@@ -49,10 +49,10 @@ DataFile located(const RunSpec& spec) {
 
 void check_checksum(const RunSpec& spec, const DataFile& data) {
   if (spec.checksum.empty() || sha256_of_file(data.path) == spec.checksum) return;
-  throw FileError(
-      fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
-                  "begin again with another --out",
-                  data.name()));
+  throw FileError(fmt::format(
+      "{} has changed since these runs were made (its checksum differs): put that file back, or start again "
+      "with another --out",
+      data.name()));
 }
 
 // A table, images or texts as they were read, before they are split.
@@ -81,6 +81,9 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
     source.table = std::make_shared<const Table>(read_california_housing(data.path));
   } else {
     source.table = std::make_shared<const Table>(read_table(data, spec.dataset));
+  }
+  if (source.table && spec.dataset.above_median) {
+    source.table = std::make_shared<const Table>(source.table->above_median(source.table->find(spec.dataset.target)));
   }
   return source;
 }
@@ -131,16 +134,16 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
       spec.data.name(), seed, fault, fewer));
 }
 
-FileError fault_in(const RunSpec& spec, const BadSample& fault) {
-  return FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
+[[noreturn]] void refuse_sample(const RunSpec& spec, const BadSample& fault) {
+  throw FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
 }
 
 // What reading depends on.
 std::string source_key(const RunSpec& spec) {
   const DataFile& data = spec.data;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
                      data.delimiter, data.header, data.decimal, spec.text, spec.size, spec.length,
-                     spec.dataset.skip_bad_rows, join(spec.dataset.columns(), "\n"));
+                     spec.dataset.skip_bad_rows, spec.dataset.above_median, join(spec.dataset.columns(), "\n"));
 }
 
 class Cache {
@@ -165,7 +168,7 @@ class Cache {
       return prepare(source, spec);
     } catch (const BadSample& fault) {
       refuse_split(source, spec, fault.what());
-      throw fault_in(spec, fault);
+      refuse_sample(spec, fault);
     } catch (const InvalidArgument& fault) {
       refuse_split(source, spec, fault.what());
       throw;
@@ -242,20 +245,20 @@ DataKind kind_of_data(const RunSpec& spec) {
   return kind_of_files(spec.data.path) == SampleKind::images ? DataKind::images : DataKind::texts;
 }
 
-std::string missing_data(const RunSpec& spec) {
+MissingData missing_data(const RunSpec& spec) {
   std::error_code ignored;
   const DataSet* set = named_set(spec);
   if (set == nullptr && !fs::exists(spec.data.path, ignored)) {
-    return fmt::format("there is no file {}", spec.data.name());
+    return {fmt::format("there is no file {}", spec.data.name()), nullptr};
   }
   std::vector<const DataSet*> needed;
   if (set != nullptr) needed.push_back(set);
   if (kind_of_data(spec) == DataKind::texts) needed.push_back(&find_data_set(vocabulary_name));
   for (const DataSet* one : needed) {
     const DataPlace place = look_for_data(*one);
-    if (place.path.empty()) return absence_of(*one, place);
+    if (place.path.empty()) return {absence_of(*one, place), one};
   }
-  return "";
+  return {};
 }
 
 std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingControl& control) {
@@ -263,7 +266,7 @@ std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingCo
   try {
     return prepare(read_source(spec, kind_of_data(spec), control), spec);
   } catch (const BadSample& fault) {
-    throw fault_in(spec, fault);
+    refuse_sample(spec, fault);
   }
 }
 
