@@ -163,9 +163,12 @@ def test_weights_count_copies(copies):
 def test_chunks_and_little_memory_change_nothing_but_roundings(network, copies):
     problem = Problem(network, "squared")
     inputs, y = (torch.cat([t] * copies) for t in (problem.inputs, problem.y))
-    optimizer = ExactGaussNewton(problem.model, "squared", damping=1e-2, adaptive=False, chunk_size=3)
-    optimizer.step(inputs, y)
-    assert close(problem.moved(), problem.exact(0.0, 1e-2), 1e-8)
+    initial = copy.deepcopy(problem.model.state_dict())
+    size = 24 * problem.before.numel() ** 2  # the least that is allowed on the side of the parameters
+    for more in ({"chunk_size": 3}, {"memory": size if copies > 1 else 2**32}):
+        problem.model.load_state_dict(initial)
+        ExactGaussNewton(problem.model, "squared", damping=1e-2, adaptive=False, **more).step(inputs, y)
+        assert close(problem.moved(), problem.exact(0.0, 1e-2), 1e-8)
 
 
 def test_a_system_beyond_the_memory_is_refused_with_its_size():

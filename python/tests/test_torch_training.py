@@ -187,6 +187,37 @@ def test_a_rejected_step_is_tried_again_at_once():
     assert max(info.tries for info in infos) > 1
 
 
+def test_an_interrupted_step_is_undone():
+    """The model fails when the step is judged: the weights go back."""
+    model, (x, y) = network(), next(batches(1))
+    optimizer = ExactGaussNewton(model, "squared")
+    before, passes = flat(model.parameters()), []
+
+    def interrupt(*_):
+        passes.append(None)
+        if len(passes) > 1:
+            raise KeyboardInterrupt
+
+    model.register_forward_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(x, y)
+    assert torch.equal(flat(model.parameters()), before)
+
+
+def test_a_step_whose_systems_are_all_singular_is_not_taken(monkeypatch):
+    def singular(*_):
+        raise ignd.torch.SingularSystem
+
+    model, (x, y) = network(), next(batches(1))
+    monkeypatch.setattr(ignd.torch.gauss_newton, "solve_batch", singular)
+    before = flat(model.parameters())
+    info = ExactGaussNewton(model, "squared", max_tries=3).step(x, y)
+    assert torch.equal(flat(model.parameters()), before)
+    assert (info.accepted, info.gain, info.tries) == (False, None, 3)
+    with pytest.raises(ignd.torch.SingularSystem):
+        ExactGaussNewton(model, "squared", adaptive=False).step(x, y)
+
+
 @pytest.mark.parametrize("samples", [5, 100])
 def test_a_linear_model_is_fitted_by_one_step(samples):
     torch.manual_seed(0)

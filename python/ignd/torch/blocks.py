@@ -43,8 +43,8 @@ class Block(ABC):
         """J v, b x C."""
 
     @abstractmethod
-    def dense(self) -> list[Tensor]:
-        """bC x (size) for each parameter, written out."""
+    def dense(self, part: slice) -> list[Tensor]:
+        """sC x (size) for each parameter: the rows of some samples, written out."""
 
     @abstractmethod
     def joined(self, others: Sequence[Block]) -> Block:
@@ -126,10 +126,10 @@ class OuterBlock(Block):
             moved = moved + v[self.parameters[1]]
         return torch.einsum("bclm,blm->bc", self.delta, moved)
 
-    def dense(self) -> list[Tensor]:
-        found = [self._written_out_of(slice(None))]
+    def dense(self, part: slice) -> list[Tensor]:
+        found = [self._written_out_of(part)]
         if self.has_bias:
-            found.append(self.delta.sum(2).flatten(0, 1))
+            found.append(self._summed()[part].flatten(0, 1))
         return found
 
     def joined(self, others: Sequence[Block]) -> Block:
@@ -176,8 +176,8 @@ class RowsBlock(Block):
     def along(self, v: Direction) -> Tensor:
         return self.rows @ v[self.parameters[0]].flatten()
 
-    def dense(self) -> list[Tensor]:
-        return [self.rows.flatten(0, 1)]
+    def dense(self, part: slice) -> list[Tensor]:
+        return [self.rows[part].flatten(0, 1)]
 
     def joined(self, others: Sequence[Block]) -> Block:
         parts = [self, *(other for other in others if isinstance(other, RowsBlock))]
@@ -221,11 +221,11 @@ class EmbeddingBlock(Block):
     def along(self, v: Direction) -> Tensor:
         return torch.einsum("bclm,blm->bc", self.delta, v[self.parameters[0]][self.index])
 
-    def dense(self) -> list[Tensor]:
-        b, c, positions, m = self.delta.shape
-        found = self.delta.new_zeros(b, c, *self.parameters[0].shape)
-        index = self.index[:, None, :, None].expand(b, c, positions, m)
-        return [found.scatter_add_(2, index, self.delta).flatten(0, 1).flatten(1)]
+    def dense(self, part: slice) -> list[Tensor]:
+        delta = self.delta[part]
+        found = delta.new_zeros(*delta.shape[:2], *self.parameters[0].shape)
+        index = self.index[part, None, :, None].expand_as(delta)
+        return [found.scatter_add_(2, index, delta).flatten(0, 1).flatten(1)]
 
     def joined(self, others: Sequence[Block]) -> Block:
         parts = [self, *(other for other in others if isinstance(other, EmbeddingBlock))]
@@ -276,14 +276,13 @@ class Jacobian:
         moved = [block.along(v) for block in self.blocks if block.parameters[0] in v]
         return torch.stack(moved).sum(0) if moved else torch.zeros(())
 
-    def dense(self, parameters: Sequence[Parameter]) -> Tensor:
-        """bC x p in double precision, with the columns in the order of these parameters."""
+    def dense(self, parameters: Sequence[Parameter], part: slice = slice(None)) -> Tensor:
+        """The rows of some samples, written out in double precision, with the columns in the order of these parameters."""
         found: dict[Parameter, Tensor] = {}
         for block in self.blocks:
-            found.update(zip(block.parameters, block.dense(), strict=True))
-        rows = self.samples * self.outputs
+            found.update(zip(block.parameters, block.dense(part), strict=True))
         like = next(iter(found.values()))
-        return torch.cat([wide(found.get(p, like.new_zeros(rows, p.numel()))) for p in parameters], 1)
+        return torch.cat([wide(found.get(p, like.new_zeros(len(like), p.numel()))) for p in parameters], 1)
 
 
 def own_products(rows: Tensor) -> Tensor:

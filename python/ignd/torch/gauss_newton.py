@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from .blocks import Direction, Jacobian
+from .blocks import Direction, Jacobian, slices
 from .capture import Inputs, batch_size, call, map_tensors
 from .errors import NotFinite, SingularSystem, check_finite, wide, wide_type
 from .losses import Loss, LossFunction
@@ -122,12 +121,14 @@ class ParameterSystem(System):
         self.matrix = self.like.new_zeros(size, size)
         self.gradient = self.like.new_zeros(size)
 
-    def add(self, jacobian: Jacobian, root: Root) -> None:
-        """Adds some samples."""
-        rows = jacobian.dense(self.parameters)
-        self.gradient += root.slope().reshape(-1) @ rows
-        rows = root.times_rows(rows)
-        self.matrix += rows.mT @ rows
+    def add(self, jacobian: Jacobian, root: Root, memory: int) -> None:
+        """Adds some samples, as many at once as the memory holds rows of."""
+        for part in slices(jacobian.samples, max(1, memory // (24 * jacobian.outputs * len(self.decays)))):
+            some = root.of_part(part)
+            rows = jacobian.dense(self.parameters, part)
+            self.gradient += some.slope().reshape(-1) @ rows
+            rows = some.times_rows(rows)
+            self.matrix += rows.mT @ rows
 
     def step(self, damping: float) -> tuple[Direction, float]:
         weights = torch.cat([wide(p.detach()).flatten() for p in self.parameters])
@@ -201,6 +202,7 @@ class ExactGaussNewton(SampleOptimizer):
         objective = loss + self._penalty(system.groups)
         rounding = torch.finfo(before[0][1].dtype).eps * abs(objective)
         step, samples = self.steps + 1, share.shape[0]
+        gain = None
         for tries in range(1, self.max_tries + 1):
             used = max(self.damping, floor)
             try:
@@ -214,19 +216,21 @@ class ExactGaussNewton(SampleOptimizer):
                 p.add_(delta)
             if not self.adaptive:
                 return GaussNewtonInfo(step, samples, loss, used, None, True, tries)
-            decrease = objective - self._objective(system.groups, inputs, targets, share)
-            measured = promised > rounding
-            if decrease > 0 or (decrease == 0 and not measured):
-                gain = decrease / promised if measured else None
-                if gain is not None:
-                    self._follow(used, gain)
-                return GaussNewtonInfo(step, samples, loss, used, gain, True, tries)
-            for p, value in before:
-                p.copy_(value)
-            if not measured:  # nothing is left to gain that could be told from rounding
-                break
+            kept = False
+            try:
+                decrease = objective - self._objective(system.groups, inputs, targets, share)
+                measured = promised > rounding  # what is left to gain can be told from rounding
+                kept = decrease > 0 or (decrease == 0 and not measured)
+            finally:
+                if not kept:
+                    for p, value in before:
+                        p.copy_(value)
+            gain = decrease / promised if measured else None
+            if kept and gain is not None:
+                self._follow(used, gain)
+            if kept or not measured:
+                return GaussNewtonInfo(step, samples, loss, used, gain, kept, tries)
             self._grow(used)
-        gain = decrease / promised if measured and math.isfinite(decrease) else None
         return GaussNewtonInfo(step, samples, loss, used, gain, False, tries)
 
     def _grow(self, used: float) -> None:
@@ -245,25 +249,23 @@ class ExactGaussNewton(SampleOptimizer):
             for group in self.param_groups
         ]
         groups = [group for group in groups if group.parameters]
-        outputs = self._outputs(inputs)
-        rows, size = share.shape[0] * outputs, sum(p.numel() for group in groups for p in group.parameters)
-        by_parameters = size < rows
-        self._check_memory(groups, rows, size)
-        by_samples = ParameterSystem(groups) if by_parameters else None
-        chunk = self.chunk_size or share.shape[0]
-        if self.chunk_size is None and by_parameters:
-            chunk = max(1, min(chunk, self.memory // (32 * size * outputs)))
-        parts, roots, loss = [], [], 0.0
-        for part in _chunks(share.shape[0], chunk):
+        samples, size = share.shape[0], sum(p.numel() for group in groups for p in group.parameters)
+        by_samples: ParameterSystem | None = None
+        parts: list[Jacobian] = []
+        roots, loss = [], 0.0
+        for part in slices(samples, self._chunk(samples, size)):
             done, at, jacobian = self._sensitivities(map_tensors(lambda t: t[part], inputs), targets[part])
+            if part.start == 0:
+                rows, like = samples * jacobian.outputs, done.flat.detach()
+                self._check_memory(groups, rows, size)
+                by_samples = ParameterSystem(groups) if size < rows else None
             root = Root.of(at.curvature, at.slope, self.eps_c).of_shares(share[part])
             loss += float((share[part] * at.value).sum())
             if by_samples is not None:
-                by_samples.add(jacobian, root)
+                by_samples.add(jacobian, root, self.memory // 4)
             else:
                 parts.append(jacobian)
                 roots.append(root)
-            like = done.flat.detach()
         if by_samples is not None:
             check_finite({"sensitivity": by_samples.matrix.diagonal()})
             return by_samples, loss, 0.0
@@ -272,9 +274,11 @@ class ExactGaussNewton(SampleOptimizer):
         # A damping below the rounding of the Gram matrix would be lost in it.
         return system, loss, 4 * torch.finfo(like.dtype).eps * system.traces() if self.adaptive else 0.0
 
-    def _outputs(self, inputs: Inputs) -> int:
-        """How many outputs a sample has."""
-        return call(self.model, map_tensors(lambda t: t[:1], inputs)).numel()
+    def _chunk(self, samples: int, size: int) -> int:
+        """How many samples go through the model at once. Those of a Gram matrix stay together unless asked."""
+        if self.chunk_size is not None:
+            return self.chunk_size
+        return max(1, min(samples, self.memory // (32 * size))) if size < samples else samples
 
     def _check_memory(self, groups: list[Group], rows: int, size: int) -> None:
         needed = min((len(groups) + 3) * rows * rows, 3 * size * size) * 8
@@ -292,7 +296,7 @@ class ExactGaussNewton(SampleOptimizer):
 
     def _objective(self, groups: list[Group], inputs: Inputs, targets: Tensor, share: Tensor) -> float:
         total = self._penalty(groups)
-        for part in _chunks(share.shape[0], self.chunk_size or share.shape[0]):
+        for part in slices(share.shape[0], self.chunk_size or share.shape[0]):
             output = call(self.model, map_tensors(lambda t: t[part], inputs))
             total += float((share[part] * self.loss.values(output, targets[part])).sum())
         return total if math.isfinite(total) else math.inf
@@ -309,8 +313,3 @@ class ExactGaussNewton(SampleOptimizer):
                     f"'{name}' draws another network at each evaluation, so that a step cannot be judged; put it into "
                     "eval() mode or use adaptive=False"
                 )
-
-
-def _chunks(samples: int, size: int) -> Iterator[slice]:
-    for first in range(0, samples, size):
-        yield slice(first, min(samples, first + size))

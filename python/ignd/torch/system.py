@@ -77,6 +77,10 @@ class Root:
             return parts[0]
         return Root(*(torch.cat([getattr(part, name) for part in parts]) for name in ("root", "y", "rest")))
 
+    def of_part(self, part: slice) -> Root:
+        """The root of some of the samples."""
+        return Root(self.root[part], self.y[part], self.rest[part])
+
     def of_shares(self, shares: Tensor) -> Root:
         """The root of the shares times C, with the shares times the slopes."""
         half = shares.sqrt()
