@@ -56,7 +56,8 @@ def gauss_newton() -> tuple[nn.Module, Callable[[], object]]:
 
 def lbfgs() -> tuple[nn.Module, Callable[[], object]]:
     model = network()
-    optimizer = torch.optim.LBFGS(model.parameters(), history_size=50, line_search_fn="strong_wolfe",
+    # A long history, and no tolerance that would stop it, got further than torch's defaults.
+    optimizer = torch.optim.LBFGS(model.parameters(), history_size=200, max_iter=200, line_search_fn="strong_wolfe",
                                   tolerance_grad=0, tolerance_change=0)
 
     def closure() -> Tensor:

@@ -136,6 +136,19 @@ def test_a_layer_that_joins_in_later_is_noticed():
         assert close(jacobian_of(model, x, capture=capture).dense(learning(model)), expected)
 
 
+def test_longer_sequences_are_compared_anew():
+    """With one step per sample its rows are the samples; with two they are out of order."""
+    def forward(m, x):
+        return m.layer(x.transpose(0, 1).reshape(-1, 3)).tanh().reshape(x.shape[1], len(x), 2).sum(0)
+
+    model = Called(forward, layer=nn.Linear(3, 2)).double()
+    capture = Capture(model, MEMORY)
+    for length in (1, 2, 1, 3):
+        x = torch.randn(SAMPLES, length, 3).double()
+        found = jacobian_of(model, x, capture=capture).dense(learning(model))
+        assert close(found, dense_jacobian(model, x, learning(model)))
+
+
 def test_zero_sensitivities_prove_nothing():
     """A last layer of zeros hides a normalisation by the batch at first."""
     model = Called(lambda m, x: m.head(m.layer(x) - m.layer(x).mean(0)), layer=nn.Linear(3, 2), head=nn.Linear(2, 1))
