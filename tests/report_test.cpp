@@ -278,6 +278,21 @@ TEST(Report, JsonHasTheNumbers) {
   }
 }
 
+TEST(Report, ShowsWhatRunsHaveLearnedAndWhatIsToBeKnownOfThem) {
+  const ScratchFolder scratch;
+  ExperimentResults experiment = control_experiment();
+  experiment.panels[1].advice = {"The initial policy has no finite cost."};
+  experiment.panels[1].methods[0].runs[0].result.matrices = {{"K", {{0.25, -3}, {1e-9, 0}}}};
+  write_report({experiment}, scratch / "report");
+  const std::string page = content_of(scratch / "report/report.html");
+  EXPECT_NE(page.find("The initial policy has no finite cost."), std::string::npos);
+  EXPECT_NE(page.find("<tr><td>0.25</td><td>-3</td></tr>\n<tr><td>1e-09</td><td>0</td></tr>"), std::string::npos);
+  const Json panels = Json::parse(content_of(scratch / "report/summary.json"))["experiments"][0]["panels"];
+  EXPECT_EQ(panels[1]["advice"], Json({"The initial policy has no finite cost."}));
+  EXPECT_EQ(panels[1]["rows"][0]["matrices"]["K"], Json({{0.25, -3.0}, {1e-9, 0.0}}));
+  EXPECT_TRUE(panels[0]["rows"][0]["matrices"].empty());
+}
+
 TEST(Report, WhatTakesNoRateHasNone) {
   ExperimentResults experiment = lake_experiment();
   MethodResults& baseline = experiment.panels[0].methods[0];

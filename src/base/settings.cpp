@@ -4,16 +4,46 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 namespace ignd {
 namespace {
 
-// "[[1,0],[0,1]]" to rows; the text was made by the reader of experiment files and is well-formed.
-std::vector<std::vector<double>> parse_rows(std::string_view text, const std::string& name) {
-  std::vector<std::vector<double>> rows;
+std::string canonical_number(const SettingKey& key, const std::string& value, const std::string& what) {
+  const double number = parse_number(value, what);
+  if (number >= key.low && number <= key.high) return format_number(number);
+  throw InvalidArgument(fmt::format("{} is {}, but must be between {} and {}", what, format_number(number),
+                                    format_number(key.low), format_number(key.high)));
+}
+
+std::string canonical_count(const SettingKey& key, const std::string& value, const std::string& what) {
+  const auto bound = [](double of) { return of < any_count ? static_cast<std::uint64_t>(of) : UINT64_MAX; };
+  std::uint64_t count = 0;
+  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), count);
+  const bool whole = fault == std::errc{} && end == value.data() + value.size();
+  if (whole && count >= bound(key.low) && count <= bound(key.high)) return std::to_string(count);
+  throw InvalidArgument(fmt::format("{} is {}, but must be a whole number between {} and {}", what, in_quotes(value),
+                                    bound(key.low), bound(key.high)));
+}
+
+}  // namespace
+
+std::string rows_text(const MatrixRows& rows) {
+  std::string text = "[";
+  for (const auto& row : rows) {
+    text += text.size() > 1 ? ",[" : "[";
+    for (std::size_t j = 0; j < row.size(); ++j) text += (j > 0 ? "," : "") + format_number(row[j]);
+    text += "]";
+  }
+  return text + "]";
+}
+
+MatrixRows parse_rows(std::string_view text, const std::string& name) {
+  MatrixRows rows;
   std::size_t at = 1;
   while ((at = text.find('[', at)) != std::string_view::npos) {
     const std::size_t end = text.find(']', at);
@@ -28,14 +58,6 @@ std::vector<std::vector<double>> parse_rows(std::string_view text, const std::st
   }
   return rows;
 }
-
-void check_range(const SettingKey& key, double value) {
-  if (value >= key.low && value <= key.high) return;
-  throw InvalidArgument(fmt::format("is {}, but must be between {} and {}", format_number(value),
-                                    format_number(key.low), format_number(key.high)));
-}
-
-}  // namespace
 
 const char* kind_name(SettingKey::Kind kind) {
   switch (kind) {
@@ -53,26 +75,20 @@ const char* kind_name(SettingKey::Kind kind) {
   return "";
 }
 
-std::string canonical_value(const SettingKey& key, const std::string& value) {
+std::string canonical_value(const SettingKey& key, const std::string& value, const std::string& what) {
   if (value == key.default_value) return value;
   switch (key.kind) {
-    case SettingKey::Kind::number: {
-      const double number = parse_number(value, "value");
-      check_range(key, number);
-      return format_number(number);
-    }
-    case SettingKey::Kind::count: {
-      const std::uint64_t count = parse_count(value, "value");
-      check_range(key, static_cast<double>(count));
-      return std::to_string(count);
-    }
+    case SettingKey::Kind::number:
+      return canonical_number(key, value, what);
+    case SettingKey::Kind::count:
+      return canonical_count(key, value, what);
     case SettingKey::Kind::flag:
       if (value == "true" || value == "false") return value;
-      throw InvalidArgument(fmt::format("is {}, but must be true or false", in_quotes(value)));
+      throw InvalidArgument(fmt::format("{} is {}, but must be true or false", what, in_quotes(value)));
     case SettingKey::Kind::word:
       if (key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end()) return value;
-      throw InvalidArgument(fmt::format("is {}, but must be one of {}{}", in_quotes(value), join(key.choices, ", "),
-                                        suggestion(value, key.choices)));
+      throw InvalidArgument(fmt::format("{} is {}, but must be one of {}{}", what, in_quotes(value),
+                                        join(key.choices, ", "), suggestion(value, key.choices)));
     case SettingKey::Kind::matrix:
       return value;
   }
@@ -85,14 +101,18 @@ const std::string& Settings::word(const std::string& name) const {
   return found->second;
 }
 
+std::string Settings::text() const {
+  std::string lines;
+  for (const auto& [name, value] : values_) lines += fmt::format("{}={}\n", name, value);
+  return lines;
+}
+
 double Settings::number(const std::string& name) const { return parse_number(word(name), name); }
 
 std::uint64_t Settings::count(const std::string& name) const { return parse_count(word(name), name); }
 
 bool Settings::flag(const std::string& name) const { return word(name) == "true"; }
 
-std::vector<std::vector<double>> Settings::matrix(const std::string& name) const {
-  return parse_rows(word(name), name);
-}
+MatrixRows Settings::matrix(const std::string& name) const { return parse_rows(word(name), name); }
 
 }  // namespace ignd

@@ -30,7 +30,11 @@ std::string command_in(const std::string& folder, const StoredExperiment& stored
 }
 
 ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {
-  ExperimentResults results = collect_results(parse_experiment(stored.file, stored.name, stored.options), store);
+  const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
+  ExperimentResults results = collect_results(experiment, store);
+  for (std::size_t k = 0; k < results.panels.size(); ++k) {
+    results.panels[k].advice = advice_on(experiment, experiment.panels[k]);
+  }
   results.command = command_in(folder, stored);
   results.wall_seconds = stored.wall_seconds;
   for (const std::string& warning : results.warnings)

@@ -181,6 +181,7 @@ struct PanelResults {
   std::string title;  // for people
   std::string note;   // how to read it; may be empty
   std::vector<MethodResults> methods;
+  std::vector<std::string> advice = {};  // what the task says of its settings
 };
 
 // Everything that the report shows of an experiment, collected from the store.

@@ -105,17 +105,16 @@ namespace {
 bool is_finite_number(const toml::node& node) { return node.is_number() && std::isfinite(number_in(node)); }
 
 std::string matrix_text(const toml::node& node) {
-  std::vector<std::string> rows;
+  MatrixRows rows;
   if (const auto* list = node.as_array()) {
     for (const auto& row : *list) {
-      std::vector<std::string> numbers;
+      rows.emplace_back();
       if (const auto* items = row.as_array()) {
-        for (const auto& item : *items) numbers.push_back(format_number(number_in(item)));
+        for (const auto& item : *items) rows.back().push_back(number_in(item));
       }
-      rows.push_back("[" + join(numbers, ",") + "]");
     }
   }
-  return "[" + join(rows, ",") + "]";
+  return rows_text(rows);
 }
 
 // Equal values have equal texts, however they were written.
@@ -183,15 +182,12 @@ void SettingsReader::check_setting(const toml::node& node, const SettingKey& key
   if (!fits) {
     faults_.add(node, "the setting '{}' must be {}{}", key.name, key.kind == Kind::flag ? "" : "a ",
                 kind_name(key.kind));
-  } else if (key.kind == Kind::number || key.kind == Kind::count) {
-    const double value = number_in(node);
-    if (value >= key.low && value <= key.high) return;
-    faults_.add(node, "the setting '{}' is {}, but must be between {} and {}", key.name, value, key.low, key.high);
-  } else if (key.kind == Kind::word && !key.choices.empty()) {
-    const std::string value = node.value<std::string>().value_or("");
-    if (std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return;
-    faults_.add(node, "the setting '{}' is {}, but must be one of {}{}", key.name, in_quotes(value),
-                join(key.choices, ", "), suggestion(value, key.choices));
+    return;
+  }
+  try {
+    canonical_value(key, setting_text(node, key), fmt::format("the setting '{}'", key.name));
+  } catch (const InvalidArgument& fault) {
+    faults_.add(node, "{}", fault.what());
   }
 }
 

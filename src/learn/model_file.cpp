@@ -2,11 +2,10 @@
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/recorded_run.hpp"
 #include "learn/trained_model.hpp"
 
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace ignd {
 
@@ -23,26 +22,28 @@ void ModelFile::save(const std::string& path) const {
 }
 
 ModelKind ModelFile::kind() const { return model_->kind(); }
-const std::string& ModelFile::target() const { return model_->target().name; }
-const std::vector<std::string>& ModelFile::classes() const { return model_->target().classes; }
+const std::string& ModelFile::target() const { return model_->target_name(); }
+std::vector<std::string> ModelFile::classes() const { return model_->classes(); }
 std::vector<std::string> ModelFile::columns() const { return model_->columns(); }
-std::string ModelFile::spec() const { return model_->model().spec(); }
+std::string ModelFile::spec() const { return model_->spec(); }
 
 Prediction ModelFile::predict(const std::map<std::string, std::string>& row) const { return model_->predict_row(row); }
 
 std::vector<Prediction> ModelFile::predict_file(const std::string& path) const {
+  return ignd::predict_file(*model_, path);
+}
+
+std::map<std::string, double> ModelFile::evaluate(const std::string& path, const std::string& weight) const {
   NewData data;
   data.file.path = path;
-  std::vector<Prediction> made;
-  try {
-    model_->predict(data, [&](const PredictedSample& sample) {
-      made.push_back(sample.prediction);
-      return true;
-    });
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{} does not fit the model: {}", data.file.name(), fault.what()));
-  }
-  return made;
+  if (!weight.empty()) data.weight = weight;
+  const bool has_rows = kind() == ModelKind::table || kind() == ModelKind::stream;
+  if (data.weight && !has_rows) throw InvalidArgument("only rows have weights, and the model is of files");
+  return blaming(data.file, [&] {
+    const Evaluation made = model_->evaluate(data);
+    check_measured(made);
+    return named_scores(made.scores);
+  });
 }
 
 }  // namespace ignd

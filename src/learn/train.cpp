@@ -1,10 +1,10 @@
 #include "ignd/train.hpp"
 
 #include "base/text.hpp"
-#include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/recorded_run.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/search.hpp"
 #include "learn/trained_model.hpp"
@@ -19,62 +19,27 @@
 namespace ignd {
 namespace {
 
-MethodWords method_words(const TrainSettings& settings) {
-  MethodWords words;
-  const auto take = [&](const char* name, std::string& word) {
-    if (const auto found = settings.find(name); found != settings.end()) word = found->second;
-  };
-  take("optimizer", words.optimizer);
-  take("rule", words.rule);
-  take("transform", words.transform);
-  take("lr", words.rate);
-  return words;
-}
-
 void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
-  static const std::vector<std::string> others{"optimizer", "rule", "transform", "lr", "seed"};
-  std::vector<std::string> known = others;
+  std::vector<std::string> known;
   for (const RunKey& key : run_keys()) {
     if (!key.is_option || (key.uses & (RunKey::tables | RunKey::files)) == 0) continue;
     known.push_back(key.name);
     if (key.name != name) continue;
-    try {
-      key.set(spec, canonical_value(key, value));
-      return;
-    } catch (const InvalidArgument& fault) {
-      throw InvalidArgument(fmt::format("the option '{}' {}", name, fault.what()));
-    }
+    key.set(spec, canonical_value(key, value, fmt::format("the option '{}'", name)));
+    return;
   }
-  if (std::ranges::find(others, name) != others.end()) return;
   throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
-}
-
-std::map<std::string, double> named_scores(const Scores& scores) {
-  std::map<std::string, double> named{{"loss", scores.loss}};
-  for (const auto& [name, value] : further_scores(scores)) named[name] = value;
-  return named;
-}
-
-GivenKeys given_keys(const TrainSettings& settings) {
-  GivenKeys given{.open = "'", .close = "'"};
-  for (const auto& [name, value] : settings) given.names.insert(name);
-  return given;
 }
 
 RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
   RunSpec spec;
   spec.data.path = path;
-  for (const auto& [name, value] : settings) set_key(spec, name, value);
-  const DataKind kind = kind_of_data(spec);
-  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
-  spec.complete(kind);
-  check_training(given_keys(settings), spec, kind);
-  const MethodWords words = method_words(settings);
-  spec.training.optimizer = optimizer_of(words, spec.batch);
-  if (const auto rate = rate_of(words)) spec.training.rate = *rate;
-  if (settings.contains("seed")) spec.training.seed = parse_count(settings.at("seed"), "the seed");
-  spec.dataset.seed = spec.training.seed;
-  return spec;
+  GivenKeys given{.open = "'", .close = "'"};
+  for (const auto& [name, value] : settings) {
+    set_key(spec, name, value);
+    given.names.insert(name);
+  }
+  return complete_spec(std::move(spec), given, kind_of_data(spec));
 }
 
 }  // namespace
@@ -83,16 +48,13 @@ RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
 class LibraryTraining final : public RunObserver {
  public:
   LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
-      : spec_(spec_from(path, settings)),
-        progress_(progress),
-        dataset_(read_dataset(spec_)),
-        searches_(!rate_of(method_words(settings))) {}
+      : spec_(spec_from(path, settings)), progress_(progress), dataset_(read_dataset(spec_)) {}
 
   Trained train() {
     check_run(*dataset_, spec_.training);
-    if (searches_) search_for_rate();
+    if (!rate_of(spec_.method)) search_for_rate();
     const RunSlot slot{&spec_.training, this};
-    cpu_engine().train({&slot, 1}, *dataset_, stop_);
+    train_group(engine_for(Machine::own), {&slot, 1}, *dataset_, stop_);
     if (!trained_) throw Error(nothing_learned);
     return std::move(*trained_);
   }
@@ -121,8 +83,9 @@ class LibraryTraining final : public RunObserver {
   static constexpr const char* nothing_learned = "training was ended before its first epoch was complete";
 
   void search_for_rate() {
-    const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, {}, stop_,
-                                          [&](std::uint64_t, std::uint64_t) { tell(0); });
+    const RateSearch result =
+        search_rate(engine_for(Machine::own), *dataset_, spec_.training, dataset_->search_budget(), stop_,
+                    [&](std::uint64_t, std::uint64_t) { tell(0); });
     if (stop_) throw Error(nothing_learned);
     if (!result.best) throw Error("training diverged at every rate tried; choose one as 'lr'");
     spec_.training.rate = *result.best;
@@ -141,7 +104,6 @@ class LibraryTraining final : public RunObserver {
   RunSpec spec_;
   const TrainProgress& progress_;
   std::shared_ptr<const Dataset> dataset_;
-  bool searches_;
   std::atomic<bool> stop_ = false;
   std::optional<Trained> trained_;
 };

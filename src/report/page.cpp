@@ -18,6 +18,29 @@
 namespace ignd {
 namespace {
 
+std::string matrix_html(const std::string& name, const MatrixRows& rows) {
+  std::string html = fmt::format("<p>{} =</p>\n<div class=\"scroll\"><table>\n", html_text(name));
+  for (const auto& row : rows) {
+    std::vector<std::string> cells;
+    for (const double value : row) cells.push_back(fmt::format("{:.6g}", value));
+    html += table_row(cells, "td");
+  }
+  return html + "</table></div>\n";
+}
+
+// What the first seed's runs have learned, and what they compare with.
+std::string matrices(const PanelResults& panel) {
+  std::string html;
+  for (const MethodResults& method : panel.methods) {
+    if (method.runs.empty() || method.runs.front().result.matrices.empty()) continue;
+    html += fmt::format("<p><strong>{}</strong>, seed {}</p>\n", html_text(method.name), method.runs.front().seed);
+    for (const auto& [name, rows] : method.runs.front().result.matrices) html += matrix_html(name, rows);
+  }
+  if (html.empty()) return "";
+  return fmt::format("<details>\n<summary>Matrices: {}</summary>\n{}</details>\n", html_formulas(title_of(panel)),
+                     html);
+}
+
 std::string results_tables(const ExperimentResults& experiment) {
   std::string html = "<h3>Results</h3>\n";
   html += paragraph(fmt::format("{}{}. Mean ± standard deviation over the seeds{}.", experiment.metric.label,
@@ -33,6 +56,7 @@ std::string results_tables(const ExperimentResults& experiment) {
     html += html_table(result_table(experiment, panel), result_header(experiment));
     if (!has_curves) html += paragraph(score_finding(panel, experiment.metric), "finding");
     if (!panel.note.empty()) html += paragraphs(panel.note);
+    html += box("Before you trust these runs", panel.advice) + matrices(panel);
   }
   return html;
 }

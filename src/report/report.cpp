@@ -34,6 +34,14 @@ const char* better_word(const ScoreInfo& metric) {
   return !metric.is_contest ? "neither" : metric.higher_is_better ? "higher" : "lower";
 }
 
+// Of the first seed.
+Json matrices(const MethodResults& method) {
+  Json named = Json::object();
+  if (method.runs.empty()) return named;
+  for (const auto& [name, rows] : method.runs.front().result.matrices) named[name] = rows;
+  return named;
+}
+
 Json row(const MethodResults& method, bool preview) {
   const ScoreSummary scores = summarize(method);
   return {{"method", method.name},
@@ -44,7 +52,8 @@ Json row(const MethodResults& method, bool preview) {
           {"seeds", scores.done},
           {"failed", scores.failed},
           {"paper_mean", preview ? Json(nullptr) : number(method.paper_mean)},
-          {"paper_std", preview ? Json(nullptr) : number(method.paper_std)}};
+          {"paper_std", preview ? Json(nullptr) : number(method.paper_std)},
+          {"matrices", matrices(method)}};
 }
 
 Json comparison(const ComparedPair& pair) {
@@ -64,7 +73,10 @@ Json panel_json(const ExperimentResults& experiment, const PanelResults& panel) 
   for (const MethodResults& method : panel.methods) rows.push_back(row(method, experiment.preview));
   Json comparisons = Json::array();
   for (const ComparedPair& pair : compare_pairs(experiment, panel)) comparisons.push_back(comparison(pair));
-  return {{"name", panel.name}, {"rows", std::move(rows)}, {"comparisons", std::move(comparisons)}};
+  return {{"name", panel.name},
+          {"rows", std::move(rows)},
+          {"comparisons", std::move(comparisons)},
+          {"advice", panel.advice}};
 }
 
 }  // namespace
