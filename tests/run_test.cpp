@@ -318,7 +318,7 @@ TEST(Run, IsResumedWithTheSameValueOfEveryKeyThatDeterminesIt) {
   }
   // How the file is read (what was read is compared), what is recorded, and a limit that runs do not reach.
   EXPECT_EQ(others, (std::set<std::string>{"data", "checksum", "format", "delimiter", "header", "decimal", "memory",
-                                           "score", "measured-on", "steps", "points", "timed"}));
+                                           "score", "measured-on", "steps", "points", "timed", "ensemble", "fast"}));
 }
 
 // A later version may have more keys: its runs of before had their defaults.
