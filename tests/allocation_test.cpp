@@ -1,4 +1,5 @@
 #include "models/image_layers.hpp"
+#include "rl/control_systems.hpp"
 #include "rl/policy_iteration.hpp"
 #include "support.hpp"
 

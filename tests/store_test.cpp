@@ -41,7 +41,7 @@ StoredRun run_of(RandomStream& stream) {
     run.result.extras.emplace_back("number " + std::to_string(k), stream.normal());
   }
   for (std::uint64_t k = stream.below(3); k > 0; --k) {
-    Rows rows(1 + stream.below(3), std::vector<double>(1 + stream.below(3)));
+    MatrixRows rows(1 + stream.below(3), std::vector<double>(1 + stream.below(3)));
     for (auto& row : rows) row[0] = stream.normal();
     run.result.matrices.emplace_back("matrix " + std::to_string(k), rows);
   }
