@@ -5,6 +5,7 @@
 #include "ignd/batch_trainer.hpp"    // IWYU pragma: export
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export
 #include "ignd/error.hpp"            // IWYU pragma: export
+#include "ignd/frame.hpp"            // IWYU pragma: export
 #include "ignd/gradient_check.hpp"   // IWYU pragma: export
 #include "ignd/initial_weights.hpp"  // IWYU pragma: export
 #include "ignd/linear.hpp"           // IWYU pragma: export

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "ignd/api.hpp"
+#include "ignd/frame.hpp"
 
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ignd {
@@ -17,6 +19,12 @@ struct Prediction {
   std::string label = {};                  // for classes: its name
   std::vector<double> probabilities = {};  // for classes, in the order of ModelFile::classes()
   std::string name = {};                   // in a file: the number of the row, counted from 1, or the name of the file
+};
+
+// What a model says of the rows of a table, one after the other.
+struct Predictions {
+  std::vector<double> values = {};         // as Prediction::value
+  std::vector<double> probabilities = {};  // for classes, those of a row side by side
 };
 
 // What a model's samples are: rows of a table, image files, or texts in files or in a column of a table.
@@ -32,6 +40,10 @@ class IGND_API ModelFile {
   // Writes the model alone, without the state of its training run. Throws FileError; then the file is as it was.
   void save(const std::string& path) const;
 
+  // The same in memory, where `bytes` are those of a file.
+  static ModelFile from_bytes(std::string_view bytes);
+  std::string to_bytes() const;
+
   ModelKind kind() const;
   const std::string& target() const;
   const std::vector<std::string>& classes() const;  // empty for numbers
@@ -46,6 +58,10 @@ class IGND_API ModelFile {
   // Predicts all samples of a source, as `ignd predict` does: the rows of a table in their order, or the files of a
   // folder, of an archive, or a single one, by name. Files that cannot be read are left out. Throws FileError.
   std::vector<Prediction> predict_file(const std::string& path) const;
+
+  // Predicts all rows of a table in memory. Throws InvalidArgument if a column is missing or the model's samples are
+  // files, and BadSample, with the row, if a cell is not what it was in training.
+  Predictions predict_frame(const Frame& frame) const;
 
  private:
   friend class LibraryTraining;

@@ -22,6 +22,17 @@ void ModelFile::save(const std::string& path) const {
   checkpoint.write(path);
 }
 
+ModelFile ModelFile::from_bytes(std::string_view bytes) {
+  const std::string name = "model";
+  return ModelFile(TrainedModel::load(name, Checkpoint::from_bytes(bytes, name)));
+}
+
+std::string ModelFile::to_bytes() const {
+  Checkpoint checkpoint;
+  model_->save(checkpoint);
+  return checkpoint.to_bytes();
+}
+
 ModelKind ModelFile::kind() const { return model_->kind(); }
 const std::string& ModelFile::target() const { return model_->target().name; }
 const std::vector<std::string>& ModelFile::classes() const { return model_->target().classes; }
@@ -42,6 +53,22 @@ std::vector<Prediction> ModelFile::predict_file(const std::string& path) const {
   } catch (const InvalidArgument& fault) {
     throw FileError(fmt::format("{} does not fit the model: {}", data.file.name(), fault.what()));
   }
+  return made;
+}
+
+Predictions ModelFile::predict_frame(const Frame& frame) const {
+  if (kind() != ModelKind::table) throw InvalidArgument("the model reads files, not the rows of a table");
+  NewData data;
+  data.file.frame = &frame;
+  Predictions made;
+  made.values.reserve(frame.rows);
+  made.probabilities.reserve(frame.rows * classes().size());
+  model_->predict(data, [&](const PredictedSample& sample) {
+    made.values.push_back(sample.prediction.value);
+    const auto& probabilities = sample.prediction.probabilities;
+    made.probabilities.insert(made.probabilities.end(), probabilities.begin(), probabilities.end());
+    return true;
+  });
   return made;
 }
 

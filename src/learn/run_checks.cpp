@@ -103,7 +103,7 @@ void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_vi
 }
 
 void check_training(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
-  if (spec.data.path.empty()) throw InvalidArgument("name the file to train on");
+  if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
   const auto [use, samples] = info_of(kind);
   refuse_foreign_keys(given, use, fmt::format("cannot be given for {}", samples));
   if (kind == DataKind::table) check_table(spec);

@@ -4,6 +4,9 @@
 #include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/optimizer.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/search.hpp"
@@ -11,7 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,13 +34,46 @@ MethodWords method_words(const TrainSettings& settings) {
   return words;
 }
 
+// Those of a method and of a run, which no table of keys has.
+std::vector<TrainOption> other_options() {
+  using Kind = TrainOption::Kind;
+  return {{.name = "optimizer",
+           .help = fmt::format("{}; adam, or ignd for exact steps, if not given", join(optimizer_names(), ", "))},
+          {.name = "rule", .help = "Step rule, in place of an optimizer: " + join(step_rule_names(), ", ")},
+          {.name = "transform", .help = "Transform of the steps, beside a rule: " + join(transform_names(), ", ")},
+          {.name = "lr", .default_value = "auto", .help = "Learning rate; auto: a short search"},
+          {.name = "seed",
+           .kind = Kind::count,
+           .default_value = "1",
+           .help = "Of the split, the initial weights and the order of the samples"}};
+}
+
+bool is_train_option(const RunKey& key) { return key.is_option && (key.uses & (RunKey::tables | RunKey::files)) != 0; }
+
+// A table in memory has been read, and its path is no file.
+bool is_about_files(const RunKey& key) {
+  static const std::set<std::string> names{"format", "delimiter", "header"};
+  return (key.uses & RunKey::tables) == 0 || names.contains(key.name);
+}
+
+TrainOption train_option(const RunKey& key) {
+  using Kind = TrainOption::Kind;
+  const Kind kind = key.kind == SettingKey::Kind::number  ? Kind::number
+                    : key.kind == SettingKey::Kind::count ? Kind::count
+                    : key.kind == SettingKey::Kind::flag  ? Kind::flag
+                                                          : Kind::word;
+  return {.name = key.name,
+          .kind = kind,
+          .default_value = key.default_value,
+          .choices = key.choices,
+          .help = key.help,
+          .for_frames = !is_about_files(key)};
+}
+
 void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
-  static const std::vector<std::string> others{"optimizer", "rule", "transform", "lr", "seed"};
-  std::vector<std::string> known = others;
+  const std::vector<TrainOption> options = train_options();
   for (const RunKey& key : run_keys()) {
-    if (!key.is_option || (key.uses & (RunKey::tables | RunKey::files)) == 0) continue;
-    known.push_back(key.name);
-    if (key.name != name) continue;
+    if (!is_train_option(key) || key.name != name) continue;
     try {
       key.set(spec, canonical_value(key, value));
       return;
@@ -45,7 +81,9 @@ void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
       throw InvalidArgument(fmt::format("the option '{}' {}", name, fault.what()));
     }
   }
-  if (std::ranges::find(others, name) != others.end()) return;
+  if (std::ranges::find(options, name, &TrainOption::name) != options.end()) return;
+  std::vector<std::string> known(options.size());
+  std::ranges::transform(options, known.begin(), &TrainOption::name);
   throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
 }
 
@@ -61,9 +99,9 @@ GivenKeys given_keys(const TrainSettings& settings) {
   return given;
 }
 
-RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
+RunSpec spec_from(DataFile data, const TrainSettings& settings) {
   RunSpec spec;
-  spec.data.path = path;
+  spec.data = std::move(data);
   for (const auto& [name, value] : settings) set_key(spec, name, value);
   const DataKind kind = kind_of_data(spec);
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
@@ -77,13 +115,35 @@ RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
   return spec;
 }
 
+RunSpec frame_spec(const Frame& frame, const TrainSettings& settings, std::size_t validation_rows) {
+  const GivenKeys given = given_keys(settings);
+  for (const TrainOption& option : train_options()) {
+    if (!option.for_frames) given.refuse({option.name}, "cannot be given for a table in memory");
+  }
+  if (validation_rows > 0) {
+    given.refuse({"validation", "test", "split-by", "split-time"}, "cannot be given beside validation rows");
+  }
+  RunSpec spec = spec_from({.frame = &frame}, settings);
+  spec.dataset.last_validation = validation_rows;
+  return spec;
+}
+
 }  // namespace
+
+std::vector<TrainOption> train_options() {
+  std::vector<TrainOption> options;
+  for (const RunKey& key : run_keys()) {
+    if (is_train_option(key)) options.push_back(train_option(key));
+  }
+  for (TrainOption& option : other_options()) options.push_back(std::move(option));
+  return options;
+}
 
 // A training that a program asked for.
 class LibraryTraining final : public RunObserver {
  public:
-  LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
-      : spec_(spec_from(path, settings)),
+  LibraryTraining(RunSpec spec, const TrainSettings& settings, const TrainProgress& progress)
+      : spec_(std::move(spec)),
         progress_(progress),
         dataset_(read_dataset(spec_)),
         searches_(!rate_of(method_words(settings))) {}
@@ -147,7 +207,12 @@ class LibraryTraining final : public RunObserver {
 };
 
 Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress) {
-  return LibraryTraining(path, settings, progress).train();
+  return LibraryTraining(spec_from({.path = path}, settings), settings, progress).train();
+}
+
+Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress,
+              std::size_t validation_rows) {
+  return LibraryTraining(frame_spec(frame, settings, validation_rows), settings, progress).train();
 }
 
 }  // namespace ignd
