@@ -118,7 +118,7 @@ struct ProductShape {
   bool add = false, gram = false, upper = false;
 };
 
-// What a batch of so many samples needs on its way through the layers.
+// What a batch of N samples needs on its way through the layers.
 constexpr ProductShape product_shapes[] = {
     {"32x9x32", 32, 9, 32},
     {"64x33x32", 64, 33, 32},

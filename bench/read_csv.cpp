@@ -1,6 +1,6 @@
 // How fast a file of comma-separated values is read, with one and with two threads that parse:
 //   build/bench/bin/read_csv data.csv 5
-// The best of so many runs, since the first may wait for the disk and others for other programs. What it takes in
+// The best of several runs, since the first may wait for the disk and others for other programs. What it takes in
 // processor time, of all threads together, depends less on what else runs.
 #include "data/table.hpp"
 #include "ignd/error.hpp"

@@ -1,4 +1,4 @@
-// Takes so many steps and nothing else, for counting instructions:
+// Takes the given number of steps and nothing else, for counting instructions:
 //   valgrind --tool=callgrind build/bench/bin/steps mlp ignd 20000
 // Two counts of steps give the cost of one: start-up cancels. `cnn` and `lstm` are the paper's networks, for perf:
 //   perf record build/bench/bin/steps lstm ignd 3000

@@ -1,4 +1,4 @@
-// What the defaults of `ignd train` were chosen by: every optimizer at every rate of its race, and with the race
+// What the defaults of `ignd train` were chosen by: every optimizer at every rate of its search, and with the search
 // itself, on seven made-up data sets. Prints the validation error beside that of the best constant (root mean square,
 // or log loss), the mean over three seeds.
 //   build/release/bin/table_defaults [FOLDER for the data sets]

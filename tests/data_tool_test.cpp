@@ -51,7 +51,7 @@ TEST_F(DataTool, ADamagedFileIsNamed) {
       << list.out;
   const Outcome path = run_tool({"data", "path", "diamonds"});
   EXPECT_TRUE(contains(path.err, "diamonds.csv' has other contents")) << path.err;
-  const Outcome reproduced = run_tool({"reproduce", "tabular", "--out", (folder_ / "r").string()});
+  const Outcome reproduced = run_tool({"reproduce", "tabular", "--offline", "--out", (folder_ / "r").string()});
   EXPECT_TRUE(contains(reproduced.err, "cal_housing.tgz")) << reproduced.err;
   expect_one_line(path.err);
   expect_one_line(reproduced.err);
@@ -108,6 +108,71 @@ TEST_F(DataTool, FetchesARealDataSet) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(run_tool({"data", "path", "california-housing"}).out, outcome.out);
   EXPECT_EQ(content_of(outcome.out.substr(0, outcome.out.size() - 1)), content);
+}
+
+// A study of a table by its name, which takes no steps.
+class StudyOfNamedData : public DataTool {
+ protected:
+  StudyOfNamedData() {
+    std::ofstream(folder_ / "housing.toml") << R"(
+title = "Housing"
+question = "What does a constant reach?"
+task = "training"
+seeds = 1
+x-label = "epoch"
+metric = { label = "RMSE", better = "lower" }
+[[panel]]
+name = "housing"
+title = "Housing"
+settings = { data = "california-housing", target = "MedHouseVal", model = "best-constant" }
+[[panel.method]]
+name = "constant"
+optimizer = "sgd"
+rate = 1
+)";
+  }
+
+  Outcome reproduce(const HttpServer& mirror, const std::vector<std::string>& more = {}) const {
+    const Variable address("IGND_MIRROR", mirror.url("/copies"));
+    std::vector<std::string> arguments{"reproduce", (folder_ / "housing.toml").string(), "--out",
+                                       (folder_ / "results").string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments);
+  }
+};
+
+TEST_F(StudyOfNamedData, FetchesASmallSetAndSaysSo) {
+  if (real_.empty()) GTEST_SKIP() << "IGND_DATA does not say where the data sets are";
+  const std::string content = content_of(real_ + "/cal_housing.tgz");
+  if (content.empty()) GTEST_SKIP() << "california-housing is not in IGND_DATA";
+  const HttpServer mirror(well_behaved(content));
+  const Outcome outcome = reproduce(mirror);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "housing needs california-housing: fetching 0.4 MB from http://127.0.0.1:"))
+      << outcome.err;
+  EXPECT_EQ(content_of((folder_ / "ignd/cal_housing.tgz").string()), content);
+  ASSERT_EQ(mirror.requests().size(), 1U);
+  EXPECT_TRUE(mirror.requests()[0].starts_with("GET /copies/cal_housing.tgz ")) << mirror.requests()[0];
+  EXPECT_EQ(reproduce(mirror).exit_code, 0);
+  EXPECT_EQ(mirror.requests().size(), 1U) << "it is there now";
+}
+
+TEST_F(StudyOfNamedData, WithoutANetworkItSaysWhatIsMissing) {
+  const HttpServer mirror(well_behaved("<html>"));
+  const Outcome outcome = reproduce(mirror);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(contains(outcome.err, "delivers the wrong file")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "housing: the data set california-housing is not here")) << outcome.err;
+  EXPECT_EQ(mirror.requests().size(), 1U);
+}
+
+TEST_F(StudyOfNamedData, OfflineForbidsIt) {
+  const HttpServer mirror(well_behaved(""));
+  const Outcome outcome = reproduce(mirror, {"--offline"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  expect_one_line(outcome.err);
+  EXPECT_TRUE(contains(outcome.err, "run: ignd data fetch california-housing")) << outcome.err;
+  EXPECT_TRUE(mirror.requests().empty());
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ class Photographs : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_convolutions) GTEST_SKIP() << no_convolutions;
-    const std::string lacking = training_task().missing(small_settings());
+    const std::string lacking = training_task().missing(small_settings()).fault;
     if (!lacking.empty()) GTEST_SKIP() << lacking;
   }
 

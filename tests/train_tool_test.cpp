@@ -124,7 +124,7 @@ TEST_F(TrainTool, LearnsInBatchesAndGoesOnWithThem) {
   }
 }
 
-// Blanks around the parts of a name change nothing: not the rates of the race, not what is saved, not what may be
+// Blanks around the parts of a name change nothing: not the rates that are tried, not what is saved, not what may be
 // resumed.
 TEST_F(TrainTool, TakesNamesHoweverTheyAreSpelled) {
   const Words race{"train",    data_, "--target", "y",        "--model", "mlp:8,8",

@@ -326,8 +326,8 @@ TEST_F(TrainingTaskTest, RefusesWhatCannotBeLearned) {
   wanted = study();
   wanted.data.path = (scratch_ / "none.csv").string();
   EXPECT_THROW(prepared_table(wanted, 1), FileError);
-  EXPECT_NE(training_task().missing(settings_of(wanted)), "");
-  EXPECT_EQ(training_task().missing(settings_of(study())), "");
+  EXPECT_NE(training_task().missing(settings_of(wanted)).fault, "");
+  EXPECT_EQ(training_task().missing(settings_of(study())).fault, "");
 }
 
 }  // namespace

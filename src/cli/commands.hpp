@@ -3,9 +3,16 @@
 #include "learn/run_spec.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace ignd {
+
+struct DataSet;
+
+}  // namespace ignd
 
 // The commands with their options, but for those that train (train.hpp) or use a model (use_model.hpp). Each returns
 // the exit code.
@@ -41,6 +48,8 @@ struct ReproduceOptions {
   std::optional<std::uint64_t> seeds;
   std::uint64_t jobs = 0;  // 0: as many as the machine has cores
   std::string out;         // empty: "results", or "results-preview" with --quick
+  bool all = false;        // also experiments that are otherwise made only if they are named
+  bool offline = false;    // do not download small data sets
   bool list = false;
 };
 
@@ -64,6 +73,11 @@ struct DataOptions {
 
 int list_data();
 int fetch_data(const DataOptions& options);
+
+// Downloads a data set to the cache folder with a progress bar. Throws FileError.
+std::filesystem::path fetch_with_progress(const DataSet& set, const std::string& from);
+std::string in_megabytes(std::uint64_t bytes);  // "0.4 MB"
+
 int print_data_path(const DataOptions& options);
 
 struct TokenizeOptions {

@@ -5,16 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 namespace ignd::cli {
-namespace {
-
-std::string in_megabytes(std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
-
-}  // namespace
-
 int list_data() {
   std::size_t width = 0;
   for (const DataSet& set : data_sets()) width = std::max(width, set.name.size());
@@ -30,12 +25,17 @@ int list_data() {
   return 0;
 }
 
-int fetch_data(const DataOptions& options) {
-  const DataSet& set = find_data_set(options.name);
+std::string in_megabytes(std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
+
+std::filesystem::path fetch_with_progress(const DataSet& set, const std::string& from) {
   Progress progress("Fetching " + set.name, set.size, "bytes", false);
-  const auto path = ignd::fetch_data(set, options.from, [&](std::uint64_t done) { progress.update(done); });
+  auto path = ignd::fetch_data(set, from, [&](std::uint64_t done) { progress.update(done); });
   progress.clear();
-  print_data(path.string() + "\n");
+  return path;
+}
+
+int fetch_data(const DataOptions& options) {
+  print_data(fetch_with_progress(find_data_set(options.name), options.from).string() + "\n");
   return 0;
 }
 

@@ -34,6 +34,9 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
   command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)")
       ->transform(is_count(1, 1024));
   command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
+  command->add_flag("--all", options.all,
+                    "Also the experiments that take long: all that this machine has the data for");
+  command->add_flag("--offline", options.offline, "Do not download small data sets that experiments need");
   command->add_flag("--list", options.list, "List the experiments, and run nothing");
   command->final_callback([&] { code = reproduce(options); });
 

@@ -1,12 +1,15 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/experiments.hpp"
+#include "data/catalogue.hpp"
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,28 +46,49 @@ std::vector<ExperimentFile> default_experiments(std::vector<ExperimentFile> file
   return files;
 }
 
-// What an experiment lacks to run here; "" if nothing.
-std::string what_is_missing(const Experiment& experiment) {
+// What an experiment lacks to run here.
+MissingData what_is_missing(const Experiment& experiment) {
   const Task& task = find_task(experiment.task);
   for (const Panel& panel : experiment.panels) {
     for (const Method& method : panel.methods) {
-      std::string missing = task.missing(method.settings);
+      MissingData missing = task.missing(method.settings);
       for (const Settings& rung : method.rungs) {
-        if (missing.empty()) missing = task.missing(rung);
+        if (missing.fault.empty()) missing = task.missing(rung);
       }
-      if (!missing.empty()) return missing;
+      if (!missing.fault.empty()) return missing;
     }
   }
-  return "";
+  return {};
+}
+
+// Larger data sets are downloaded only by `ignd data fetch`.
+constexpr std::uint64_t most_to_fetch = 10'000'000;  // bytes
+
+// Downloads the small data sets that experiments lack. The first failure ends it: there is no network.
+void fetch_small_data(const std::vector<ExperimentFile>& files) {
+  for (const ExperimentFile& file : files) {
+    for (;;) {
+      const DataSet* set = what_is_missing(file.experiment).set;
+      if (set == nullptr || set->size > most_to_fetch || address_of(*set).empty()) break;
+      print_error("{} needs {}: fetching {} from {} (--offline forbids it)\n", file.experiment.name, set->name,
+                  in_megabytes(set->size), address_of(*set));
+      try {
+        fetch_with_progress(*set, "");
+      } catch (const FileError& fault) {
+        print_error("{}\n", fault.what());
+        return;
+      }
+    }
+  }
 }
 
 // Those that can run here. Throws FileError if one that the user named cannot.
 std::vector<ExperimentFile> runnable(std::vector<ExperimentFile> files, bool named) {
   std::erase_if(files, [&](const ExperimentFile& file) {
-    const std::string missing = what_is_missing(file.experiment);
-    if (missing.empty()) return false;
-    if (named) throw FileError(fmt::format("{}: {}", file.experiment.name, missing));
-    print_error("{} is left out: {}\n", file.experiment.name, missing);
+    const std::string fault = what_is_missing(file.experiment).fault;
+    if (fault.empty()) return false;
+    if (named) throw FileError(fmt::format("{}: {}", file.experiment.name, fault));
+    print_error("{} is left out: {}\n", file.experiment.name, fault);
     return true;
   });
   return files;
@@ -82,17 +106,20 @@ int list_experiments(const std::vector<ExperimentFile>& files) {
 }  // namespace
 
 int reproduce(const ReproduceOptions& options) {
+  const bool named = !options.names.empty();
+  if (named && options.all) throw InvalidArgument("--all makes every experiment; name some, or say --all");
   std::vector<std::string> faults;
-  const auto files = read_experiments(options.names, {options.quick, options.seeds}, faults);
+  auto files = read_experiments(options.names, {options.quick, options.seeds}, faults);
   if (!faults.empty()) {
     for (const std::string& fault : faults) print_error("ignd: {}\n", fault);
     return usage_error;
   }
   if (options.list) return list_experiments(files);
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
-  const bool named = !options.names.empty();
+  if (!named && !options.all) files = default_experiments(std::move(files), folder);
+  if (!options.offline) fetch_small_data(files);
   std::vector<SweptExperiment> wanted;
-  for (const ExperimentFile& file : runnable(named ? files : default_experiments(files, folder), named)) {
+  for (const ExperimentFile& file : runnable(std::move(files), named)) {
     wanted.push_back({file.experiment, {file.experiment.name, file.text, file.options, command_text(file), 0}});
   }
   const int code = sweep_experiments(wanted, folder, jobs_or_cores(options.jobs));

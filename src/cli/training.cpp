@@ -59,7 +59,7 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Whether a batch is possible, the rows and the model say: before a race, and before anything is printed.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
     check_run(dataset_, options_.spec.training);
     Checkpoint now;
     dataset_.save_reader(now);
@@ -152,7 +152,7 @@ class Training final : public RunObserver {
       const auto [samples, judged] = search_budget();
       const auto rates = usual_rates(options_.spec.training.optimizer).size();
       total += static_cast<double>(rates) * seconds(samples, judged);
-      first = fmt::format("a race of {} rates over {} {} each, then ", rates, with_commas(samples), data_.samples());
+      first = fmt::format("a search over {} rates, {} {} each, then ", rates, with_commas(samples), data_.samples());
     }
     constexpr double long_time = 60;
     if (total < long_time) return;
@@ -189,7 +189,7 @@ class Training final : public RunObserver {
                                           });
     progress.reset();
     if (stop_.flag()) return false;
-    if (!result.best) throw Error("training diverged with every rate of the race; choose one with --lr");
+    if (!result.best) throw Error("training diverged at every rate tried; choose one with --lr");
     options_.spec.training.rate = *result.best;
     print_search(result);
     return true;

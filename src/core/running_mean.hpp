@@ -39,7 +39,7 @@ class RunningMean {
     const double mean = checkpoint.array<double>(name + ".mean", 1)[0];
     const double weight = checkpoint.array<double>(name + ".weight", 1)[0];
     if (!(mean >= 0) || !std::isfinite(mean) || !(weight >= 0) || weight > memory_) {
-      throw FileError("the checkpoint has a running mean that cannot be");
+      throw FileError("the checkpoint's running mean is damaged");
     }
     now_ = next_ = {mean, weight};
   }

@@ -207,6 +207,12 @@ const DataSet& find_data_set(std::string_view name) {
                                     near.empty() ? "; there are " + join(names, ", ") : near));
 }
 
+std::string address_of(const DataSet& set) {
+  const auto mirror = variable("IGND_MIRROR");
+  if (!mirror) return set.url;
+  return *mirror + (mirror->ends_with('/') ? "" : "/") + set.files.front();
+}
+
 fs::path cache_folder() {
   if (const auto folder = known_cache_folder()) return *folder;
   throw FileError("there is no folder for data sets: set HOME or XDG_CACHE_HOME");
@@ -260,7 +266,7 @@ std::string describe(const DataPlace& place) {
 }
 
 std::string absence_of(const DataSet& set, const DataPlace& place) {
-  const std::string command = set.url.empty() ? "" : fmt::format("run: ignd data fetch {}; or ", set.name);
+  const std::string command = address_of(set).empty() ? "" : fmt::format("run: ignd data fetch {}; or ", set.name);
   return fmt::format("the data set {} is {}; {}{}", set.name, describe(place), command, by_hand(set));
 }
 
@@ -275,7 +281,8 @@ std::string by_hand(const DataSet& set) {
   const auto cache = known_cache_folder();
   const std::string folder = cache ? quoted_path(*cache) : "a folder that IGND_DATA names";
   const std::string also = cache && !variable("IGND_DATA") ? ", or into a folder that IGND_DATA names" : "";
-  const std::string from = set.url.empty() ? "a copy (it has no public address)" : set.url;
+  const std::string address = address_of(set);
+  const std::string from = address.empty() ? "a copy (it has no public address)" : address;
   return fmt::format("by hand: put {} as {} into {}{}", from, set.files.front(), folder, also);
 }
 

@@ -14,7 +14,7 @@ namespace ignd {
 struct DataSet {
   std::string name, title;
   std::vector<std::string> files;  // possible file names; a download gets the first
-  std::string url;                 // empty: it has no public address
+  std::string url;                 // empty: it has no public address; see address_of
   std::string licence, citation;
   std::uint64_t size = 0;  // of the public file, in bytes
 
@@ -32,6 +32,9 @@ const std::vector<DataSet>& data_sets();
 
 // Throws InvalidArgument, with the nearest known name.
 const DataSet& find_data_set(std::string_view name);
+
+// Where to download it: from $IGND_MIRROR, the address of a folder with copies, or else from its public address.
+std::string address_of(const DataSet& set);
 
 // Where downloads go: $XDG_CACHE_HOME/ignd, or ~/.cache/ignd. Throws FileError where neither is known.
 std::filesystem::path cache_folder();

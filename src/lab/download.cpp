@@ -279,7 +279,7 @@ void download(const std::string& url, const fs::path& target, const std::functio
 std::filesystem::path fetch_data(const DataSet& set, const std::string& from,
                                  const std::function<void(std::uint64_t done)>& on_progress) {
   if (const DataPlace place = look_for_data(set); !place.path.empty()) return place.path;
-  const std::string& url = from.empty() ? set.url : from;
+  const std::string url = from.empty() ? address_of(set) : from;
   if (url.empty())
     throw FileError(fmt::format("{} has no public address to download from; {}", set.name, by_hand(set)));
 

@@ -91,7 +91,7 @@ bool is_complete(const std::vector<RateResult>& search) {
 struct SearchSoFar {
   std::vector<RateResult> rates;  // of the candidates; each as the last rung that it reached judges it
   std::vector<RunConfig> runs;    // that can be named
-  std::uint64_t to_come = 0;      // so many more, in later rungs and then at the rate that is chosen
+  std::uint64_t to_come = 0;      // further runs, in later rungs and then at the chosen rate
   std::optional<Candidate> chosen;
 };
 
@@ -149,8 +149,8 @@ std::string edge_of(std::string_view name, double chosen, const std::set<double>
                      format_number(*tried.rbegin()));
 }
 
-// What was chosen among numbers and may be better beyond them. Of two values of a setting each is at an edge: such a
-// list is a question of which, not of how much.
+// Choices at the edge of the tried range: a better value may lie beyond it. Of a list of two values each is at an edge,
+// and says nothing.
 std::vector<std::string> edges_of(const Experiment& experiment, const Method& method, const Candidate& chosen) {
   std::vector<std::string> edges;
   const auto& rates = experiment.search.rates;
@@ -229,7 +229,7 @@ void add_warnings(ExperimentResults& results) {
 
 struct Plan {
   std::vector<RunConfig> runs;  // each once
-  std::uint64_t unknown = 0;    // so many more, at rates that are not known yet
+  std::uint64_t unknown = 0;    // further runs, at rates that are not known yet
 };
 
 Plan make_plan(const Experiment& experiment, const Store* store) {

@@ -21,12 +21,12 @@ std::vector<RunConfig> reported_runs(const Experiment& experiment, const Method&
 // once what comes before is done.
 std::vector<RunConfig> runs_so_far(const Experiment& experiment, const Store& store);
 
-// How many runs there are in all, each counted once, as far as that can be known: of a search that is under way, which
-// of its runs will be those that are reported cannot, nor how many rates fail. Without a store, no search has begun.
+// The number of runs in all, each counted once. While a search runs, the chosen rate and the number of failing rates
+// are unknown, so the number is an estimate. Without a store, no search has begun.
 std::uint64_t count_runs(const Experiment& experiment, const Store* store = nullptr);
 
-// What the store has of an experiment's runs, with the rates chosen as far as they can be. How it was asked for, and
-// how long that took, is for the caller to say.
+// What the store has of an experiment's runs, with the rates chosen as far as they can be. The caller fills in the
+// command and the time.
 ExperimentResults collect_results(const Experiment& experiment, const Store& store);
 
 }  // namespace ignd

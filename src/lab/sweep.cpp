@@ -77,7 +77,7 @@ class Queue : Pinned {
       if (fault_) std::rethrow_exception(fault_);
       if (stop_) cancelled_ = true;
       if (given_ == runs_ || (cancelled_ && flights_.empty())) return std::nullopt;
-      // A signal sets the flag and wakes nobody.
+      // A signal handler only sets the flag, so poll it.
       constexpr std::chrono::milliseconds look_again(50);
       changed_.wait_for(lock, look_again);
       if (Clock::now() - called < std::chrono::seconds(1)) continue;
@@ -92,7 +92,7 @@ class Queue : Pinned {
     return first;
   }
 
-  // What waits to be stored is as far as it can be, so that nothing ever goes back.
+  // Results that wait to be stored count as complete, so that the progress never decreases.
   void look_at_shares(SweepProgress& now) {
     const std::lock_guard lock(mutex_);
     now.under_way = static_cast<double>(finished_.size());

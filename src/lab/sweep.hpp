@@ -16,7 +16,7 @@ struct SweepProgress {
   std::uint64_t done = 0;  // by this sweep
   std::uint64_t failed = 0;
   double under_way = 0;  // the sum of the shares of the runs in flight
-  double resumed = 0;    // of all this, what runs had behind them when they were taken up again
+  double resumed = 0;    // of all this, what resumed runs had already done
 };
 
 using FindTask = std::function<const Task&(std::string_view name)>;

@@ -4,6 +4,7 @@
 #include "base/stopped.hpp"
 #include "ignd/optimizer.hpp"
 #include "learn/engine.hpp"
+#include "learn/open_dataset.hpp"
 #include "learn/run_result.hpp"
 
 #include <cstddef>
@@ -57,9 +58,8 @@ class Task {
   // Faults of settings that are well-formed one by one; one text each.
   virtual std::vector<std::string> faults(const Settings& settings) const = 0;
 
-  // What a run with these settings lacks, such as a data set that is not on this machine, and what to do; "" if
-  // nothing.
-  virtual std::string missing(const Settings& /*settings*/) const { return ""; }
+  // What a run with these settings lacks, such as a data set that is not on this machine.
+  virtual MissingData missing(const Settings& /*settings*/) const { return {}; }
 
   // An estimate of a run's seconds; the longest are started first. Called often: a task that measures must cache.
   virtual double cost(const RunConfig& config) const = 0;

@@ -147,7 +147,7 @@ class TrainingTask final : public Task {
     }
   }
 
-  std::string missing(const Settings& settings) const override { return missing_data(spec_of(settings)); }
+  MissingData missing(const Settings& settings) const override { return missing_data(spec_of(settings)); }
 
   bool measures_cost(const Settings& settings) const override {
     return kind_of_data(spec_of(settings)) != DataKind::table;

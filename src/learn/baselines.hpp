@@ -13,8 +13,8 @@
 namespace ignd {
 
 // Rows come through a callback, so that the data are not copied. Every call gives the same rows. Weights are as in
-// metrics.hpp: 2 means two rows, 0 that the row does not count. A value that cannot be used, a row of another size and
-// the lack of any row are an InvalidArgument; rows are counted from 1.
+// metrics.hpp: 2 means two rows, 0 that the row does not count. A value that cannot be used, a row of another size or
+// no rows at all: InvalidArgument, which counts rows from 1.
 using RowVisitor = std::function<void(std::span<const float> x, double y, double weight)>;
 using ForEachRow = std::function<void(const RowVisitor&)>;
 

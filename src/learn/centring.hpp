@@ -11,7 +11,7 @@ namespace ignd {
 
 class Checkpoint;
 
-// The number of first examples that a stream is judged by: which features are dense, and the offset of the target.
+// The number of first examples that determine which features are dense, and the offset of the target.
 inline constexpr std::uint64_t first_look = 10;
 
 // Scratch buffers for a centred example, reused for the next one.

@@ -75,8 +75,8 @@ class Dataset {
   // The standard deviation of the target, by which a collapsed model is told from one that learned something.
   virtual double target_deviation() const { return target_.deviation; }
 
-  // What a run depends on besides its own options: those of the dataset as users write them, and a number that other
-  // data would not have.
+  // What a run depends on besides its own options: those of the dataset as users write them, and a fingerprint of the
+  // data.
   virtual std::vector<std::pair<std::string, std::string>> options_used() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
 
@@ -111,7 +111,7 @@ struct Scores {
   bool is_measured() const { return regression || classification || multiclass; }
 };
 
-// Whether a model predicts the same for all samples: units that no input reaches any more do not come back.
+// Whether a model predicts the same for all samples: dead units do not recover.
 bool is_collapsed(const Dataset& dataset, const Scores& scores);
 
 // Draws `count` of the rows by the seed and a name; 0: all stay.

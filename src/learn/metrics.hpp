@@ -42,7 +42,7 @@ struct RegressionMetrics {
   std::optional<double> r2;  // not there if all targets are the same: there is no variance to explain
 };
 
-// Of class 1, the positive one. What would divide by nothing is not there.
+// Of class 1, the positive one. A metric with a zero denominator has no value.
 struct ClassificationMetrics {
   std::size_t count = 0;  // rows with a weight above 0
   double accuracy = 0;    // at probability 0.5; exactly there the prediction is class 1

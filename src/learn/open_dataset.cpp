@@ -51,8 +51,8 @@ DataFile located(const RunSpec& spec) {
 void check_checksum(const RunSpec& spec, const DataFile& data) {
   if (spec.checksum.empty() || sha256_of_file(data.path) == spec.checksum) return;
   throw FileError(
-      fmt::format("{} is not the file that these runs are of: its checksum is another one; put that file back, or "
-                  "begin again with another --out",
+      fmt::format("{} has changed since these runs were made (its checksum differs): put that file back, or start again "
+                  "with another --out",
                   data.name()));
 }
 
@@ -132,8 +132,8 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
       spec.data.name(), seed, fault, fewer));
 }
 
-FileError fault_in(const RunSpec& spec, const BadSample& fault) {
-  return FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
+[[noreturn]] void refuse_sample(const RunSpec& spec, const BadSample& fault) {
+  throw FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
 }
 
 // What reading depends on.
@@ -166,7 +166,7 @@ class Cache {
       return prepare(source, spec);
     } catch (const BadSample& fault) {
       refuse_split(source, spec, fault.what());
-      throw fault_in(spec, fault);
+      refuse_sample(spec, fault);
     } catch (const InvalidArgument& fault) {
       refuse_split(source, spec, fault.what());
       throw;
@@ -244,20 +244,20 @@ DataKind kind_of_data(const RunSpec& spec) {
   return kind_of_files(spec.data.path) == SampleKind::images ? DataKind::images : DataKind::texts;
 }
 
-std::string missing_data(const RunSpec& spec) {
+MissingData missing_data(const RunSpec& spec) {
   std::error_code ignored;
   const DataSet* set = named_set(spec);
   if (set == nullptr && !fs::exists(spec.data.path, ignored)) {
-    return fmt::format("there is no file {}", spec.data.name());
+    return {fmt::format("there is no file {}", spec.data.name()), nullptr};
   }
   std::vector<const DataSet*> needed;
   if (set != nullptr) needed.push_back(set);
   if (kind_of_data(spec) == DataKind::texts) needed.push_back(&find_data_set(vocabulary_name));
   for (const DataSet* one : needed) {
     const DataPlace place = look_for_data(*one);
-    if (place.path.empty()) return absence_of(*one, place);
+    if (place.path.empty()) return {absence_of(*one, place), one};
   }
-  return "";
+  return {};
 }
 
 std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingControl& control) {
@@ -265,7 +265,7 @@ std::shared_ptr<const Dataset> read_dataset(const RunSpec& spec, const ReadingCo
   try {
     return prepare(read_source(spec, kind_of_data(spec), control), spec);
   } catch (const BadSample& fault) {
-    throw fault_in(spec, fault);
+    refuse_sample(spec, fault);
   }
 }
 

@@ -46,7 +46,7 @@ struct RecordOptions {
 // epoch. A test set may be as large as the training set: until the end, the curve sees no more of it than there are
 // validation samples.
 //
-// The result is that of the kept iterate. By the validation samples alone a run has diverged or collapsed. Where the
+// The result is that of the kept iterate. Divergence and collapse are judged on the validation samples only. If the
 // control names a file, the run is saved there every few minutes and when it is stopped, and resumed from it.
 class CurveRecorder final : public RunObserver, Pinned {
  public:

@@ -32,8 +32,8 @@ struct TrainingOptions {
   double l2 = 0;
   std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
-  // One of several runs that are compared: a model that collapsed, a rate that l2 does not allow or a lambda that
-  // leaves a system singular then fails this run, instead of being an error that the user is told.
+  // A run of a search or a study: a model that collapsed, a rate that l2 does not allow or a lambda that leaves a system
+  // singular fails the run instead of throwing.
   bool is_trial = false;
 };
 

@@ -253,10 +253,10 @@ void add_batch_keys(std::vector<RunKey>& keys) {
   add(number_key(
       "lambda", place, "Damping of exact steps", 1e12, [](auto& spec) -> auto& { return spec.batch.lambda; }));
   add(flag_key(
-      "adaptive-lambda", place, "Let lambda follow how well steps keep their promise",
+      "adaptive-lambda", place, "Adapt lambda to the ratio of actual to predicted decrease",
       [](auto& spec) -> auto& { return spec.batch.adaptive; }));
   RunKey memory = count_key(
-      "memory", place, "Most megabytes for the systems that exact steps solve", 1, 1e6,
+      "memory", place, "Memory limit of exact steps, in megabytes", 1, 1e6,
       [](auto& spec) -> auto& { return spec.batch.memory; });
   constexpr std::uint64_t megabyte = 1'000'000;
   memory.get = [](const RunSpec& spec) { return std::to_string(spec.batch.memory / megabyte); };

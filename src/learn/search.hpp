@@ -54,8 +54,8 @@ struct RateSearch {
   std::optional<double> best;    // none if all diverged, or if it was stopped
 };
 
-// The rates worth trying with an optimizer: those that move the prediction by a share of the way, or each weight by a
-// step of that size, are of different orders.
+// The rates worth trying with an optimizer. They differ by orders of magnitude: with some, a rate is a fraction of the
+// way to the target, with others the size of a step per weight.
 std::vector<double> usual_rates(const Optimizer& optimizer);
 
 // How much of the data each rate is tried on.

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-// Rows to learn from, rows to choose by and rows to be measured on. Each row is in exactly one part, and each part is
-// in the order of the rows. A part is asked for by a fraction above 0, the rest is to learn from. No part that was
-// asked for is empty; if there are too few rows (groups, different times) for that, or the fractions make no sense, the
-// split is an InvalidArgument.
+// Training, validation and test rows. Each row is in exactly one part, and each part is in the order of the rows. A
+// fraction above 0 asks for a validation or a test part; the rest is the training part. No part that was asked for is
+// empty: with too few rows (groups, different times) for that, or fractions that make no sense, a split throws
+// InvalidArgument.
 namespace ignd {
 
 struct Split {
@@ -30,7 +30,7 @@ Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions frac
 // leave a part empty.
 Split split_by_group(std::span<const std::uint64_t> keys, SplitFractions fractions, std::uint64_t seed);
 
-// The earliest rows are to learn from, the latest are the test. Rows of the same time stay together; the cuts are where
+// The earliest rows are the training set, the latest the test set. Rows of the same time stay together; the cuts are where
 // the time changes, as near to the fractions as that allows.
 Split split_by_time(std::span<const double> times, SplitFractions fractions);
 

@@ -323,7 +323,9 @@ Sample<float> TableDataset::encoded(std::uint32_t row, std::span<float> x) const
 }
 
 Sample<float> TableDataset::sample(std::uint32_t row, std::span<float> scratch) const {
-  return packed_ ? (*packed_)[row] : encoded(row, scratch.first(encoder_.features()));
+  if (!packed_) return encoded(row, scratch.first(encoder_.features()));
+  packed_->prefetch(row);  // runs collect a number of samples before they learn from the first
+  return (*packed_)[row];
 }
 
 void TableDataset::pack() {

@@ -197,7 +197,7 @@ bool is_negative_of(double label, double other, const LabelName& name) {
 double Target::learned(double value) const {
   if (is_multiclass()) {
     const auto known = class_numbers.find(value);
-    // NaN is found wherever one looks for it.
+    // find(NaN) matches any key, since NaN compares as neither less nor greater.
     if (known != class_numbers.end() && known->first == value) return known->second;
     throw BadSample(fmt::format("the target {} is not one of its {} classes", in_quotes(name), classes.size()));
   }

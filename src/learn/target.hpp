@@ -36,7 +36,7 @@ struct Target {
   double mean = 0;
   double deviation = 1;
   CellFormat format = {};  // how its numbers are written in a file
-  // Where the column could be learned in another way: why not, and the option that asks for it. It is not saved.
+  // If the column could also be learned otherwise: why it is not, and the option that asks for it. It is not saved.
   std::string choice = {};
 
   bool is_class() const { return !classes.empty(); }
@@ -57,8 +57,7 @@ struct Target {
 };
 
 inline constexpr std::size_t most_classes = 1000;
-inline constexpr const char* softmax_loss =
-    "softmax";  // of more than two classes: the number of one is what is learned
+inline constexpr const char* softmax_loss = "softmax";  // of more than two classes: targets are class numbers
 
 // Decides from some rows of a column what it is: texts and two different values are classes, more numbers are numbers;
 // `loss` (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the

@@ -184,7 +184,7 @@ class LibraryTraining final : public RunObserver {
     const RateSearch result = search_rate(parallel_cpu_engine(), *dataset_, spec_.training, {}, stop_,
                                           [&](std::uint64_t, std::uint64_t) { tell(0); });
     if (stop_) throw Error(nothing_learned);
-    if (!result.best) throw Error("training diverged with every rate of the race; choose one as 'lr'");
+    if (!result.best) throw Error("training diverged at every rate tried; choose one as 'lr'");
     spec_.training.rate = *result.best;
   }
 

@@ -221,7 +221,7 @@ class Compiler {
     return out;
   }
 
-  // A convolution rectifies what it gives by itself. What a pooling picks is positive where its result is: the pooling
+  // ReLU is fused into the convolution. What a pooling picks is positive where its result is: the pooling
   // then stops the derivatives, of which it has fewer.
   Buffer add_rectifier(std::size_t k, Buffer in) {
     const Buffer out = is<Convolution>(k - 1) ? in : add_activation(relu, in);
