@@ -71,9 +71,8 @@ def read(folder: str | os.PathLike[str] = "results") -> pd.DataFrame:
             "x": _values(x), "y": _values(y), "validation_y": _values(validation_y), "seconds": seconds,
             "version": version, "host": host})
     table = pd.DataFrame(runs)
-    for name in table.columns:
-        if table[name].dtype == object or str(table[name].dtype) == "str":
-            table[name] = _numeric(table[name])
+    for name in set(table.columns) - {"x", "y", "validation_y"}:
+        table[name] = _numeric(table[name])
     return table
 
 
