@@ -29,8 +29,13 @@ outside=$(find "$clean"/lib/python*/site-packages/ignd* -type f \( -name '*.so*'
 # From a folder without the sources: the lines of the README, and the tool.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-wheel_python=$(realpath "$clean")/bin/python
-scripts/example_data.py "$scratch/houses.csv" 2>/dev/null || (cd "$scratch" && "$root/scripts/example_data.py" houses.csv)
-sed -n '/^```python$/,/^```$/{/^```/d;p}' README.md >"$scratch/readme.py"
-(cd "$scratch" && "$wheel_python" -I readme.py && "$(realpath "$root/$clean")/bin/ignd" --version)
+(
+  wheel_bin=$root/$clean/bin
+  cd "$scratch"
+  "$root/scripts/example_data.py" houses.csv
+  awk '/^```/ { inside = /^```python/; next } inside' "$root/README.md" >readme.py
+  "$wheel_bin/python" -m pip install -q --disable-pip-version-check pandas
+  "$wheel_bin/python" -I readme.py
+  "$wheel_bin/ignd" --version
+)
 echo "$wheel works in a new environment"

@@ -24,7 +24,7 @@ class IGND_API FrameColumn {
     categories,  // texts that mean nothing but themselves: "NA" and "12" are categories like any other
   };
 
-  virtual ~FrameColumn() = default;
+  virtual ~FrameColumn();
 
   virtual Kind kind() const = 0;
 

@@ -2,7 +2,9 @@
 
 #include "ignd/api.hpp"
 #include "ignd/frame.hpp"
+#include "ignd/model.hpp"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +27,13 @@ struct Prediction {
 struct Predictions {
   std::vector<double> values = {};         // as Prediction::value
   std::vector<double> probabilities = {};  // for classes, those of a row side by side
+};
+
+// The rows of a table as a model sees them.
+struct EncodedRows {
+  std::size_t features = 0;
+  std::vector<float> values = {};    // those of a row side by side
+  std::vector<double> targets = {};  // what the model learns for each row; empty if the table has no such column
 };
 
 // What a model's samples are: rows of a table, image files, or texts in files or in a column of a table.
@@ -62,6 +71,14 @@ class IGND_API ModelFile {
   // Predicts all rows of a table in memory. Throws InvalidArgument if a column is missing or the model's samples are
   // files, and BadSample, with the row, if a cell is not what it was in training.
   Predictions predict_frame(const Frame& frame) const;
+
+  // For going on with a model of a table in one's own way: its loss, its inputs and targets for the rows of a table,
+  // a copy of the model alone, and the same file with that model trained further. Throw as predict_frame does, and
+  // InvalidArgument for a model of another spec.
+  const std::string& loss() const;
+  EncodedRows encode_frame(const Frame& frame) const;
+  std::unique_ptr<Model<float>> model() const;
+  ModelFile with_model(const Model<float>& model) const;
 
  private:
   friend class LibraryTraining;

@@ -13,6 +13,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 namespace ignd_python {
@@ -74,6 +75,16 @@ nb::tuple predict_frame(const ModelFile& model, const PythonFrame& frame) {
   const std::size_t classes = model.classes().size();
   return nb::make_tuple(to_numpy<1>(std::move(made.values), {rows}),
                         to_numpy<2>(std::move(made.probabilities), {rows, classes}));
+}
+
+nb::tuple encode_frame(const ModelFile& model, const PythonFrame& frame) {
+  ignd::EncodedRows rows = compute_interruptibly(nb::none(), [&](Watch&) { return model.encode_frame(frame.frame); });
+  auto* values = new std::vector<float>(std::move(rows.values));
+  const nb::capsule owner(values, [](void* vector) noexcept { delete static_cast<std::vector<float>*>(vector); });
+  const std::size_t count = rows.targets.size();
+  return nb::make_tuple(
+      nb::ndarray<nb::numpy, float, nb::ndim<2>>(values->data(), {frame.frame.rows, rows.features}, owner),
+      to_numpy<1>(std::move(rows.targets), {count}));
 }
 
 nb::dict to_dict(const ignd::Prediction& prediction) {
@@ -157,6 +168,10 @@ void bind_tables(nb::module_& module) {
           nb::arg("row"), "Predicts one row, given as the texts of its cells.")
       .def("predict_file", &predict_file, nb::arg("path"), "Predicts all samples of a file, a folder or an archive.")
       .def("predict_frame", &predict_frame, nb::arg("frame"), "The values, and for classes the probabilities, of rows.")
+      .def_prop_ro("loss", &ModelFile::loss)
+      .def("encode_frame", &encode_frame, nb::arg("frame"), "The inputs and the targets of the model for rows.")
+      .def("model", &ModelFile::model, "A copy of the model alone, whose inputs `encode_frame` makes.")
+      .def("with_model", &ModelFile::with_model, nb::arg("model"), "The same file with the model trained further.")
       .def("__getstate__", &to_bytes)
       .def("__setstate__", [](ModelFile& model, const nb::bytes& bytes) { new (&model) ModelFile(from_bytes(bytes)); });
   module.def("train_options", &train_options, "The options of training, each as a dict.");

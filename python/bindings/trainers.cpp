@@ -223,6 +223,21 @@ void bind_trainer(nb::module_& module, const std::string& suffix) {
       .def("restore", &restore_state<Trainer>, arg("state"));
 }
 
+// The rows of a matrix in their order, in mini-batches of the trainer's size.
+template <class T>
+ignd::BatchStepInfo learn_batches(ignd::BatchTrainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
+                                  const std::optional<Doubles>& weights) {
+  const auto samples = samples_of<T>(x, &y, weights);
+  const nb::gil_scoped_release without_interpreter;
+  const std::size_t size = trainer.options().batch.size;
+  ignd::BatchStepInfo info;
+  for (std::size_t first = 0; first < samples.size(); first += size) {
+    const std::size_t count = std::min(size, samples.size() - first);
+    info = trainer.step(std::span<const Sample<T>>(samples).subspan(first, count));
+  }
+  return info;
+}
+
 template <class T>
 void bind_batch_trainer(nb::module_& module, const std::string& suffix) {
   using nb::arg;
@@ -257,6 +272,8 @@ void bind_batch_trainer(nb::module_& module, const std::string& suffix) {
                                 several ? std::span<const double>(y.data(), y.size()) : std::span<const double>());
           },
           arg("x"), arg("y"), arg("weights") = nb::none(), "Takes one step with the rows of a matrix.")
+      .def("learn", &learn_batches<T>, arg("x"), arg("y"), arg("weights") = nb::none(),
+           "Learns the rows of a matrix in their order, batch by batch; returns the last step.")
       .def("snapshot", &snapshot<Trainer>, arg("averaged") = false, "A copy of the model as it is now.")
       .def_prop_ro("steps", &Trainer::steps)
       .def_prop_ro("damping", &Trainer::lambda)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ignd import _core
 from ignd._frames import add_column, column_names, is_frame, to_frame
+from ignd._partial import PartialTraining
 from ignd._tables import OPTIONS, Progress, Report, settings_of
 
 # The target and the weights are arguments of fit, and its seed is scikit-learn's random_state.
@@ -133,9 +134,37 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
             settings["weight"] = _free_name("weight", [*frame.columns])
             add_column(frame, settings["weight"], weights)
         model, report = _core.train_frame(frame, settings, progress, held_out)
+        self.__dict__.pop("_partial", None)
         self.model_ = model
         self.report_ = Report(**report)
         self.n_iter_ = self.report_.epochs
+
+    def _train_part(
+        self,
+        X: Any,  # noqa: N803
+        y: np.ndarray,
+        sample_weight: ArrayLike | None,
+        settings: dict[str, str],
+        *,
+        categories: bool,
+    ) -> None:
+        """Learns rows once, in their order. The first ones decide how columns are read and scaled."""
+        first = not hasattr(self, "_partial")
+        table = self._read(X, reset=first)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, table, dtype=np.float64)
+        frame = to_frame(table)
+        target = _free_name("target", frame.columns)
+        add_column(frame, target, y, categories=categories)
+        if first:
+            names = ("loss", "model", "use-ids", "scaling", "seed")
+            fixed = {name: settings[name] for name in names if name in settings}
+            start = {"target": target, "epochs": "0", "validation": "0", "test": "0", "lr": "1"} | fixed
+            options = {name: getattr(self, name) for name in _DEFAULTS}
+            self._partial = PartialTraining(_core.train_frame(frame, start)[0], options)
+            self.n_iter_ = 0
+        self._partial.learn(frame, weights)
+        self.model_ = self._partial.model()
+        self.n_iter_ += 1
 
     def _append(
         self, table: Any, y: np.ndarray, weights: np.ndarray | None, eval_set: tuple[Any, Any]
@@ -215,13 +244,23 @@ class IgndRegressor(RegressorMixin, _TableEstimator):  # type: ignore[misc]
         self._train(X, targets, sample_weight, _numeric_eval_set(eval_set), progress, settings, categories=False)
         return self
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> IgndRegressor:  # noqa: N803
+        """Learns rows once, in their order, at a constant rate: `lr`, or else 0.1, and 0.001 for Adam and the like.
+
+        The first rows decide how columns are read and how numbers are scaled; give as many as is practical. To learn
+        one row at a time from the first on, use OnlineRegressor.
+        """
+        settings = {"loss": "squared"} | self._settings()
+        self._train_part(X, _numeric_target(y), sample_weight, settings, categories=False)
+        return self
+
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """The predicted numbers, in the target's units."""
         return self._predicted(X)[0]
 
 
 def _numeric_target(y: Any) -> np.ndarray:
-    targets = column_or_1d(np.asarray(y), warn=True)
+    targets: np.ndarray = column_or_1d(np.asarray(y), warn=True)
     if targets.dtype.kind == "c":
         raise ValueError("Complex data not supported")
     if targets.dtype.kind in "OUST":
@@ -272,12 +311,39 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
         self._order = self._order_of_classes()
         return self
 
+    def partial_fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> IgndClassifier:
+        """Learns rows once, in their order, as IgndRegressor does; the first ones must have all classes."""
+        check_classification_targets(y)
+        labels = column_or_1d(np.asarray(y), warn=True)
+        if not hasattr(self, "_partial"):
+            seen = np.unique(labels)
+            self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
+            if len(self.classes_) < 2 or len(seen) < len(self.classes_):
+                raise ValueError("the first rows of partial_fit must have two classes or more, and all of `classes`")
+        if not np.isin(labels, self.classes_).all():
+            raise ValueError(f"a label is none of the classes {self.classes_.tolist()}")
+        settings = self._settings()
+        if len(self.classes_) > 2:
+            settings.setdefault("loss", "softmax")
+        weights = self._weights(X, labels, sample_weight)
+        self._train_part(X, labels, weights, settings, categories=_needs_categories(self.classes_))
+        self._order = self._order_of_classes()
+        return self
+
     def _weights(self, X: Any, labels: np.ndarray, given: ArrayLike | None) -> ArrayLike | None:  # noqa: N803
         if not isinstance(self.class_weight, Mapping):
             return given
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        weights = of_class[np.searchsorted(self.classes_, labels)]
-        return weights if given is None else weights * _check_sample_weight(given, X, dtype=np.float64)
+        weights: np.ndarray = of_class[np.searchsorted(self.classes_, labels)]
+        if given is not None:
+            weights = weights * _check_sample_weight(given, X, dtype=np.float64)
+        return weights
 
     def _order_of_classes(self) -> np.ndarray:
         """Where the model has each of `classes_`."""
@@ -315,7 +381,7 @@ def _needs_categories(classes: np.ndarray) -> bool:
         return False
     names = [_name_of(label) for label in classes]
     missing = {"", "na", "n/a", "nan", "null", "none", "?"}
-    values = set()
+    values: set[float | str] = set()
     for name in names:
         try:
             values.add(float(name))

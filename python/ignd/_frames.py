@@ -66,7 +66,7 @@ def add_column(frame: _core.Frame, name: str, column: Any, *, categories: bool =
         raise _core.InvalidArgument(f"the column '{name}' has {values.ndim} dimensions instead of one")
     kind = values.dtype.kind
     if categories or kind in "OUSTV":
-        frame.add_texts(name, _objects(column, values), categories)
+        frame.add_texts(name, _objects(values), categories)
     elif kind == "b":
         frame.add_codes(name, values.astype(np.int64), ["False", "True"])
     elif kind == "M":
@@ -126,10 +126,10 @@ def _text(cell: Any) -> str | None:
     return None if type(cell).__name__ == "NAType" else str(cell)
 
 
-def _objects(column: Any, values: np.ndarray) -> Sequence[str | None]:
+def _objects(values: np.ndarray) -> list[str | None]:
     if values.dtype.kind in "US":
         return [str(text) if isinstance(text, str) else text.decode() for text in values.tolist()]
-    cells = values.tolist()
+    cells: list[Any] = values.tolist()
     if all(cell is None or isinstance(cell, str) for cell in cells):
         return cells
     for cell in cells:

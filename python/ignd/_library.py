@@ -190,6 +190,12 @@ class BatchTrainer(_Trained):
         targets = np.ascontiguousarray(y, dtype=np.float64)
         return self._trainer.step(self._inputs(x), targets, counts)  # type: ignore[no-any-return]
 
+    def learn(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> _core.BatchStepInfo:
+        """Learns the rows of a matrix in their order, `size` of them at a time; returns the last step."""
+        counts = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        targets = np.ascontiguousarray(y, dtype=np.float64)
+        return self._trainer.learn(self._inputs(x), targets, counts)  # type: ignore[no-any-return]
+
     @property
     def damping(self) -> float:
         """Of the next step."""

@@ -107,12 +107,12 @@ class OnlineRegressor(_Online):
     """Predicts numbers from a stream of examples, whose features may have any scale.
 
     >>> model = OnlineRegressor()
-    >>> for size in range(30, 130):
-    ...     model.learn_one({"size": size, "town": "Ulm"}, 12 * size + 100)
-    >>> 650 < model.predict_one({"size": 50, "town": "Ulm"}) < 750
-    True
+    >>> for k in range(500):
+    ...     model.learn_one({"size": 30 + k % 100, "town": "Ulm"}, 12 * (30 + k % 100) + 100)
+    >>> round(model.predict_one({"size": 50, "town": "Ulm"}))
+    700
     >>> model.progressive["examples"]
-    100
+    500
     """
 
     def __init__(self, target: str = "target", *, loss: str = "squared", **options: Any) -> None:
@@ -135,7 +135,7 @@ class OnlineClassifier(_Online):
     ...     model.learn_one({"x": k % 7, "y": k % 2}, "odd" if k % 2 else "even")
     >>> model.predict_one({"x": 3, "y": 1})
     'odd'
-    >>> model.predict_proba_one({"x": 3, "y": 1})["odd"] > 0.9
+    >>> model.predict_proba_one({"x": 3, "y": 1})["odd"] > 0.8
     True
     """
 

@@ -32,7 +32,7 @@ def run(
     quiet: bool = False,
 ) -> Path:
     """Makes the runs of studies, by name or by file, that the folder lacks; returns the folder."""
-    arguments = ["reproduce", *map(os.fspath, studies), "--out", os.fspath(out)]
+    arguments = ["reproduce", *[os.fspath(study) for study in studies], "--out", os.fspath(out)]
     if quick:
         arguments.append("--quick")
     if seeds is not None:
@@ -98,7 +98,7 @@ def curves(runs: pd.DataFrame, by: str | Iterable[str] = "optimizer") -> pd.Data
         deviation = y.std(axis=0, ddof=1) if len(y) > 1 else np.zeros(length)
         part = pd.DataFrame({"x": x, "mean": y.mean(axis=0), "deviation": deviation, "runs": len(y)})
         for name, value in zip(names, group, strict=True):
-            part.insert(0, name, value)
+            part[name] = value
         parts.append(part)
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*names, "x", "mean", "deviation"])
 

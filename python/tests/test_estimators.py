@@ -104,6 +104,37 @@ def test_an_eval_set_stops_early(messy):
     assert arrays.report_.validation
 
 
+@pytest.mark.parametrize("options", [{}, {"optimizer": "ignd"}, {"batch": 8, "lr": 0.01}])
+def test_partial_fit_continues(messy, options):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    whole, parts = IgndRegressor(**options), IgndRegressor(**options)
+    whole.partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    parts.partial_fit(X[:200], y[:200])
+    parts = pickle.loads(pickle.dumps(parts))
+    parts.partial_fit(X[200:400], y[200:400]).partial_fit(X[400:], y[400:])
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    before = whole.score(X, y)
+    for _ in range(10):
+        whole.partial_fit(X, y)
+    assert whole.score(X, y) > max(before, 0.6)
+    assert whole.n_iter_ == 12
+
+
+def test_partial_fit_of_classes(messy):
+    X, y = messy.drop(columns="rooms"), messy["rooms"]
+    model = IgndClassifier(lr=0.01, optimizer="ignd")
+    with pytest.raises(ValueError, match="all of `classes`"):
+        model.partial_fit(X[:2], y[:2], classes=range(1, 8))
+    model.partial_fit(X, y, classes=range(1, 8)).partial_fit(X, y)
+    assert model.predict_proba(X).shape == (len(y), 7)
+    with pytest.raises(ValueError, match="none of the classes"):
+        model.partial_fit(X, y + 1)
+    binary = IgndClassifier().partial_fit(X, messy["lift"])
+    assert set(binary.predict(X)) <= {False, True}
+    with pytest.raises(ValueError, match="feature names"):
+        binary.partial_fit(X.rename(columns={"size": "sice"}), messy["lift"])
+
+
 def test_weights_of_rows_and_classes(messy):
     X, y = messy.drop(columns="rent"), messy["rent"]
     plain = IgndRegressor(**QUICK).fit(X, y)

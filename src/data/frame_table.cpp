@@ -153,6 +153,8 @@ CsvColumn known_column(const FrameColumn& cells, const CsvColumn& planned) {
 
 }  // namespace
 
+FrameColumn::~FrameColumn() = default;
+
 Table Table::of_frame(const Frame& frame, const TableOptions& options) {
   check_frame(frame);
   if (!options.keep.empty()) throw InvalidArgument("columns of a table in memory cannot be kept");

@@ -2,6 +2,7 @@
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/table_model.hpp"
 #include "learn/trained_model.hpp"
 
 #include <utility>
@@ -56,8 +57,35 @@ std::vector<Prediction> ModelFile::predict_file(const std::string& path) const {
   return made;
 }
 
+namespace {
+
+const TableModel& table_model(const TrainedModel& model) {
+  const auto* of_table = dynamic_cast<const TableModel*>(&model);
+  if (of_table == nullptr) throw InvalidArgument("the model reads files, not the rows of a table");
+  return *of_table;
+}
+
+}  // namespace
+
+const std::string& ModelFile::loss() const { return model_->loss(); }
+
+EncodedRows ModelFile::encode_frame(const Frame& frame) const { return table_model(*model_).encode(frame); }
+
+std::unique_ptr<Model<float>> ModelFile::model() const { return model_->model().clone(); }
+
+ModelFile ModelFile::with_model(const Model<float>& model) const {
+  if (model.spec() != model_->model().spec()) {
+    throw InvalidArgument(
+        fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), model_->model().spec()));
+  }
+  Checkpoint checkpoint;
+  model_->save(checkpoint);
+  save_trained_model(checkpoint, model_->target(), model_->loss(), model);
+  return ModelFile(TrainedModel::load(checkpoint));
+}
+
 Predictions ModelFile::predict_frame(const Frame& frame) const {
-  if (kind() != ModelKind::table) throw InvalidArgument("the model reads files, not the rows of a table");
+  table_model(*model_);
   NewData data;
   data.file.frame = &frame;
   Predictions made;

@@ -50,10 +50,10 @@ DataFile located(const RunSpec& spec) {
 
 void check_checksum(const RunSpec& spec, const DataFile& data) {
   if (spec.checksum.empty() || sha256_of_file(data.path) == spec.checksum) return;
-  throw FileError(
-      fmt::format("{} has changed since these runs were made (its checksum differs): put that file back, or start again "
-                  "with another --out",
-                  data.name()));
+  throw FileError(fmt::format(
+      "{} has changed since these runs were made (its checksum differs): put that file back, or start again "
+      "with another --out",
+      data.name()));
 }
 
 // A table, images or texts as they were read, before they are split.
