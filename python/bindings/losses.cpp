@@ -26,8 +26,8 @@ struct PythonLoss : Loss {
   std::string spec() const override { NB_OVERRIDE_PURE(spec); }
 };
 
-nb::dict check_loss(const Loss& loss, const std::vector<double>& targets) {
-  const ignd::DerivativeReport report = ignd::check_loss(loss, targets);
+nb::dict check_loss(const Loss& loss, const std::vector<double>& targets, bool curvature_is_bound) {
+  const ignd::DerivativeReport report = ignd::check_loss(loss, targets, {.curvature_is_bound = curvature_is_bound});
   nb::dict result;
   result["ok"] = report.ok;
   result["largest_error"] = report.largest_error;
@@ -68,7 +68,12 @@ void bind_losses(nb::module_& module) {
       nb::arg("spec"), "A loss by its name, such as 'huber:delta=2'.");
   module.def("loss_names", &ignd::loss_names);
   module.def("check_loss", &check_loss, nb::arg("loss"), nb::arg("targets") = std::vector<double>(),
-             "Compares the derivatives of a loss with differences.");
+             nb::arg("curvature_is_bound") = false, "Compares the derivatives of a loss with differences.");
+  // Advice is a warning of Python's, once per text.
+  ignd::set_advice_handler([](const std::string& advice) {
+    const nb::gil_scoped_acquire interpreter;
+    if (PyErr_WarnEx(PyExc_UserWarning, advice.c_str(), 1) != 0) throw nb::python_error();
+  });
 }
 
 }  // namespace ignd_python

@@ -6,6 +6,7 @@
 #include "ignd/loss.hpp"
 #include "ignd/mlp.hpp"
 #include "ignd/network.hpp"
+#include "ignd/random.hpp"
 #include "ignd/saved_model.hpp"
 #include "ignd/trainer.hpp"
 
@@ -335,6 +336,16 @@ nb::tuple optimizer_parts(const std::string& name) {
 
 void bind_trainers(nb::module_& module) {
   bind_step_infos(module);
+  nb::class_<ignd::RandomStream>(module, "RandomStream", "A named stream of random numbers, the same on every machine.")
+      .def(
+          "__init__",
+          [](ignd::RandomStream* made, std::uint64_t seed, const std::string& name) {
+            new (made) ignd::RandomStream(seed, name);
+          },
+          nb::arg("seed"), nb::arg("name"))
+      .def("uniform", nb::overload_cast<>(&ignd::RandomStream::uniform))
+      .def("normal", &ignd::RandomStream::normal)
+      .def("below", &ignd::RandomStream::below, nb::arg("bound"));
   module.def("optimizer_parts", &optimizer_parts, nb::arg("name"), "The rule and the transform of a named optimizer.");
   module.def("optimizer_names", &ignd::optimizer_names);
   bind_precision<float>(module, "32", "mlp32");

@@ -33,7 +33,7 @@ class Expectile(ignd.Loss):
 
     def at(self, y, f):
         weight = 3.0 if f > y else 1.0
-        return weight * (f - y) ** 2 / 2, weight * (f - y), weight
+        return weight * (f - y) ** 2 / 2, weight * (f - y), 3.0
 
     def spec(self):
         return "expectile"
@@ -62,7 +62,8 @@ def test_a_loss_of_ones_own():
     mine.learn(x, y)
     known.learn(x, y)
     np.testing.assert_array_equal(mine.model.parameters, known.model.parameters)
-    assert ignd.check_loss(Expectile())["ok"]
+    assert ignd.check_loss(Expectile(), curvature_is_bound=True)["ok"]
+    assert not ignd.check_loss(Expectile())["ok"]
     assert mine.step(x[0], y[0]).loss.d2 == 1
 
 
@@ -72,6 +73,16 @@ def test_an_error_in_a_loss_comes_out():
         trainer.step([1, 2], 3)
     with pytest.raises(KeyError, match="broken"):
         trainer.learn([[1, 2]], [3])
+
+
+def test_advice_is_a_warning():
+    class Sided(Expectile):
+        def at(self, y, f):
+            weight = 3.0 if f > y else 1.0
+            return weight * (f - y) ** 2 / 2, weight * (f - y), weight
+
+    with pytest.warns(UserWarning, match="do not minimise the loss 'expectile'"):
+        ignd.Trainer(ignd.linear(1), loss=Sided())
 
 
 def test_a_loss_lives_as_long_as_its_trainer():

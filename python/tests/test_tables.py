@@ -1,6 +1,10 @@
 """Training on tables in memory: the same bits as the tool, and errors in place of crashes."""
 
 import pickle
+import signal
+import subprocess
+import sys
+import time
 
 import ignd
 import numpy as np
@@ -131,6 +135,26 @@ def test_an_error_in_progress_comes_out(messy):
 
     with pytest.raises(RuntimeError, match="no more"):
         ignd.train(pd.concat([messy] * 20), "rent", lr=0.001, epochs=1000, progress=fail)
+
+
+LONG_RUN = """
+import numpy as np, ignd
+x = np.random.default_rng(1).normal(size=(50_000, 5))
+table = {f"c{k}": x[:, k] for k in range(5)} | {"y": x.sum(axis=1)}
+print("started", flush=True)
+ignd.train(table, "y", epochs=100_000, patience=100_000, **OPTIONS)
+"""
+
+
+@pytest.mark.parametrize("options", [{"lr": 0.001}, {}], ids=["training", "search"])
+def test_ctrl_c_ends_training(options):
+    program = subprocess.Popen([sys.executable, "-c", LONG_RUN.replace("OPTIONS", repr(options))],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout.readline() == "started\n"
+    time.sleep(1)
+    program.send_signal(signal.SIGINT)
+    _, said = program.communicate(timeout=60)
+    assert said.strip().endswith("KeyboardInterrupt")
 
 
 @pytest.mark.parametrize(("table", "message"), [
