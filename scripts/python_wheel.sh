@@ -23,7 +23,7 @@ python3 -m venv "$clean"
 
 # Nothing but what every Linux has may come from outside.
 outside=$(find "$clean"/lib/python*/site-packages/ignd* -type f \( -name '*.so*' -o -path '*/bin/ignd' \) -exec ldd {} + |
-  grep '=> /' | grep -v -e "$PWD/$clean" -e '/lib\(c\|m\|gcc_s\|stdc++\|pthread\|dl\|rt\|resolv\)\.so' | sort -u || true)
+  grep '=> /' | grep -v -e "$PWD/$clean" -e '/lib\(c\|m\|gcc_s\|stdc++\|pthread\|dl\|rt\|resolv\|z\)\.so' | sed 's, (0x.*,,' | sort -u || true)
 [[ -z $outside ]] || fail "the wheel uses libraries that it does not bring along:"$'\n'"$outside"
 
 # From a folder without the sources: the lines of the README, and the tool.
