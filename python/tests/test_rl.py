@@ -11,6 +11,9 @@ STUDY = """\
 title = "Episodes"
 task = "frozen-lake"
 seeds = 3
+x-label = "episode"
+question = "Are they those of Gymnasium?"
+description = "For a test."
 metric = { label = "return", better = "higher", scale = "linear" }
 
 [settings]
@@ -23,6 +26,7 @@ window = 1
 
 [[panel]]
 name = "original"
+title = "Original features"
 settings = { scales = "one" }
 
 [[method]]
@@ -43,7 +47,8 @@ def test_episodes_on_frozen_lake_are_those_of_the_study(tmp_path):
     assert len(runs) == 6
     for _, run in runs.iterrows():
         lake = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False)
-        learner = QLearner(lake, optimizer=(run["rule"], run["transform"]), rate=float(run["rate"]), seed=run["seed"])
+        learner = QLearner(lake, optimizer=(run["rule"], run["transform"]), rate=float(run["rate"]), seed=run["seed"],
+                           epsilon_episodes=100)  # half of the episodes
         ours = [learner.run_episode() for _ in range(200)]
         returns = run["y"][-200:]
         np.testing.assert_array_equal(ours, returns)
