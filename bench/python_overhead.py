@@ -82,7 +82,7 @@ def measure_predict(folder, rows):
 
     tool = best_of(2, by_tool, children_seconds)
     results = [["`ignd predict` of a file", f"{tool:.2f} s", "1.00"]]
-    kinds = {"pandas": many, "numbers as an Arrow table": _arrow(many)}
+    kinds = {"pandas": many, "Arrow": _arrow(many)}
     for name, frame in kinds.items():
         if frame is None:
             continue

@@ -90,7 +90,18 @@ std::string_view utf8(nb::handle text) {
 
 bool is_missing_object(nb::handle cell) {
   if (cell.is_none()) return true;
-  return PyFloat_Check(cell.ptr()) && std::isnan(PyFloat_AS_DOUBLE(cell.ptr()));
+  if (PyFloat_Check(cell.ptr())) return std::isnan(PyFloat_AS_DOUBLE(cell.ptr()));
+  if (PyUnicode_CheckExact(cell.ptr())) return false;
+  const std::string_view type = Py_TYPE(cell.ptr())->tp_name;  // those of pandas have their modules in front
+  return type.ends_with("NAType") || type.ends_with("NaTType");
+}
+
+// Refuses what has other objects in it, whose text would mean nothing.
+void check_cell(nb::handle cell) {
+  PyObject* const object = cell.ptr();
+  if (PyUnicode_Check(object) || !(PyDict_Check(object) || PySequence_Check(object) || PyAnySet_Check(object))) return;
+  const std::string type = Py_TYPE(object)->tp_name;
+  throw nb::type_error(("a cell is a " + type + "; its argument must be a string or a number").c_str());
 }
 
 std::shared_ptr<const FrameColumn> numbers_of(const Array& array) {
@@ -138,6 +149,7 @@ void add_texts(PythonFrame& frame, std::string name, const nb::sequence& cells, 
     if (PyUnicode_Check(cell.ptr())) {
       texts[i] = utf8(cell);
     } else {
+      check_cell(cell);
       frame.owners.push_back(nb::str(cell));
       texts[i] = utf8(frame.owners.back());
     }

@@ -59,14 +59,14 @@ def add_column(frame: _core.Frame, name: str, column: Any, *, categories: bool =
     """Appends a column of numbers, texts, truth values or dates."""
     if hasattr(column, "cat") and hasattr(column.cat, "codes"):
         codes = np.ascontiguousarray(column.cat.codes, dtype=np.int64)
-        frame.add_codes(name, codes, [_text(label) for label in column.cat.categories])
+        frame.add_codes(name, codes, list(column.cat.categories))
         return
     values = _array(column)
     if values.ndim != 1:
         raise _core.InvalidArgument(f"the column '{name}' has {values.ndim} dimensions instead of one")
     kind = values.dtype.kind
-    if categories or kind in "OUSTV":
-        frame.add_texts(name, _objects(values), categories)
+    if categories or kind in "OUST":
+        frame.add_texts(name, np.strings.decode(values).tolist() if kind == "S" else values.tolist(), categories)
     elif kind == "b":
         frame.add_codes(name, values.astype(np.int64), ["False", "True"])
     elif kind == "M":
@@ -112,27 +112,3 @@ def _add_times(frame: _core.Frame, name: str, values: np.ndarray) -> None:
     if unit not in _UNITS or count != 1:
         values, unit = values.astype("datetime64[s]"), "s"
     frame.add_times(name, values.view(np.int64), _UNITS[unit])
-
-
-def _text(cell: Any) -> str | None:
-    """A cell as pandas writes it to a file."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    if isinstance(cell, float | np.floating):
-        return None if np.isnan(cell) else repr(float(cell))
-    if hasattr(cell, "isoformat"):
-        text = str(cell)
-        return None if text == "NaT" else text
-    return None if type(cell).__name__ == "NAType" else str(cell)
-
-
-def _objects(values: np.ndarray) -> list[str | None]:
-    if values.dtype.kind in "US":
-        return [str(text) if isinstance(text, str) else text.decode() for text in values.tolist()]
-    cells: list[Any] = values.tolist()
-    if all(cell is None or isinstance(cell, str) for cell in cells):
-        return cells
-    for cell in cells:
-        if isinstance(cell, dict | list | tuple | set | np.ndarray):
-            raise TypeError(f"a cell is a {type(cell).__name__}; its argument must be a string or a number")
-    return [_text(cell) for cell in cells]
