@@ -1,6 +1,8 @@
 #include "lab/experiment.hpp"
 
 #include "ignd/error.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 #include "lab/plan.hpp"
 #include "run_tool.hpp"
 
@@ -178,6 +180,81 @@ TEST(Experiment, SettingsAreSearchedForInEveryCombination) {
             std::vector<std::string>{"line 42: the setting 'gamma' is 7, but must be between 0 and 1"});
   EXPECT_EQ(fault_of("{ gamma = [0.5, 0.5] }"), std::vector<std::string>{"line 42: 'vary' has 'gamma 0.5' twice"});
   EXPECT_EQ(varied("{ slippery = [true, false] }").panels[0].methods[1].variants[1].setting, "slippery false");
+}
+
+// Options of the rule and the transform of the method IGNDQ.
+std::string with_line(const std::string& line) {
+  const std::string file = replaced(good, "compare = [[\"IGNDQ\", \"QL\"]]", "");
+  return replaced(file, "transform = \"plain\"", "transform = \"momentum:beta=0.5\"\n" + line);
+}
+
+TEST(Experiment, OptionsOfTheOptimizerAreSearchedForLikeSettings) {
+  const Experiment made = parse_experiment(
+      with_line("vary = { rule.eps_lm = [1e-5, 0, 1], transform.beta = [0.5, 0.9], gamma = [0.5] }"), "test", {});
+  const Method& method = made.panels[0].methods[1];
+  ASSERT_EQ(method.variants.size(), 6U);
+  std::set<std::string> labels, runs;
+  for (const Method& variant : method.variants) {
+    labels.insert(variant.setting);
+    const RunConfig run = search_runs(made, variant, 1)[0];
+    runs.insert(run.text());
+    // What was asked for is what the parts have, as they themselves say.
+    const std::string eps_lm = variant.varied.at("rule.eps_lm"), beta = variant.varied.at("transform.beta");
+    EXPECT_EQ(make_step_rule(run.optimizer.rule)->damping()->eps_lm, std::stod(eps_lm));
+    EXPECT_TRUE(contains(make_transform<double>(run.optimizer.transform)->spec(), "beta=" + beta));
+    EXPECT_EQ(run.settings.number("gamma"), 0.5);
+  }
+  EXPECT_EQ(runs.size(), 6U);
+  EXPECT_TRUE(labels.contains("gamma 0.5, rule.eps_lm 1, transform.beta 0.9"));
+  // The default value is the run that a method without the option has.
+  EXPECT_EQ(method.variants[0].optimizer.rule, "gauss-newton");
+  EXPECT_EQ(method.variants[0].optimizer.transform, "momentum:beta=0.5");
+  EXPECT_EQ(method.optimizer.rule, method.variants[0].optimizer.rule);
+}
+
+TEST(Experiment, OptionsThatAPartDoesNotHaveAreRefused) {
+  const auto fault_of = [](const std::string& vary) { return faults_of(with_line("vary = " + vary)); };
+  EXPECT_EQ(fault_of("{ rule.eps_lmm = [0, 1] }"),
+            (std::vector<std::string>{
+                "line 42: step rule 'gauss-newton:eps_lmm=0': it has no option 'eps_lmm', did you mean 'eps_lm'?",
+                "line 42: step rule 'gauss-newton:eps_lmm=1': it has no option 'eps_lmm', did you mean 'eps_lm'?"}));
+  EXPECT_EQ(fault_of("{ rule.eps_lm = [-1] }").size(), 1U);
+  EXPECT_EQ(fault_of("{ transform.beta = [2] }").size(), 1U);
+  EXPECT_EQ(fault_of("{ rule.eps_lm = 1 }"),
+            std::vector<std::string>{"line 42: 'vary' needs a list of values for 'rule.eps_lm'"});
+  EXPECT_EQ(fault_of("{ rule = [1] }"),
+            std::vector<std::string>{"line 42: the task 'frozen-lake' has no setting 'rule'"});
+  EXPECT_EQ(fault_of("{ rule.eps_c = [\"auto,eps_lm=1\"] }"),
+            std::vector<std::string>{"line 42: the option 'rule.eps_c' cannot be 'auto,eps_lm=1'"});
+  EXPECT_TRUE(fault_of("{ rule.eps_c = [\"auto\", 0.1] }").empty());
+}
+
+TEST(Experiment, EachValueIsAMethodOfItsOwn) {
+  const Experiment made =
+      parse_experiment(with_line("each = { rule.eps_lm = [0, 1], gamma = [0.5, 0.75] }"), "test", {});
+  const auto& methods = made.panels[0].methods;
+  ASSERT_EQ(methods.size(), 5U);
+  std::set<std::string> runs;
+  for (std::size_t k = 1; k < methods.size(); ++k) {
+    EXPECT_TRUE(methods[k].variants.empty());
+    EXPECT_TRUE(methods[k].name.starts_with("IGNDQ, gamma 0."));
+    runs.insert(reported_runs(made, methods[k], 1)[0].text());
+  }
+  EXPECT_EQ(runs.size(), 4U);
+  EXPECT_EQ(methods[4].name, "IGNDQ, gamma 0.75, rule.eps_lm 1");
+  EXPECT_EQ(methods[4].settings.number("gamma"), 0.75) << "above the method's own settings";
+  EXPECT_EQ(methods[4].settings.word("scales"), "random");
+  EXPECT_EQ(make_step_rule(methods[4].optimizer.rule)->damping()->eps_lm, 1);
+  // Within each of them, others can be searched for.
+  const Experiment both = parse_experiment(
+      with_line("each = { rule.eps_lm = [0, 1] }\nvary = { transform.beta = [0.5, 0.9] }"), "test", {});
+  ASSERT_EQ(both.panels[0].methods.size(), 3U);
+  for (const Method& variant : both.panels[0].methods[2].variants) {
+    EXPECT_EQ(make_step_rule(variant.optimizer.rule)->damping()->eps_lm, 1);
+  }
+  EXPECT_EQ(faults_of(with_line("each = { gama = [0.5] }")),
+            std::vector<std::string>{"line 42: the task 'frozen-lake' has no setting 'gama', did you mean 'gamma'?"});
+  EXPECT_EQ(faults_of(with_line("each = { gamma = [0.5, 0.5] }")).size(), 2U) << "the values, and the names";
 }
 
 TEST(Experiment, TheSameValueIsTheSameRunHoweverItIsWritten) {

@@ -344,7 +344,9 @@ TEST(RecordedRun, OfATableIsResumedBitByBit) {
   TrainingOptions options = training("adam-ignd", 1e-3, 3);
   options.keep_last = false;
   options.epochs = 12;
-  const RunResult whole = record_run(dataset, options, by_mape, never);
+  const RecordOptions record{.score = ScoreKind::mape, .points = 2, .steps = true};
+  const RunResult whole = record_run(dataset, options, record, never);
+  EXPECT_FALSE(whole.steps.empty());
   const testing::ScratchFolder folder;
   int stops = 0;
   for (;;) {
@@ -356,7 +358,7 @@ TEST(RecordedRun, OfATableIsResumedBitByBit) {
       stop = true;
     });
     try {
-      EXPECT_EQ(record_run(dataset, options, by_mape, RunControl(stop, folder / "run.ignd", &share)), whole);
+      EXPECT_EQ(record_run(dataset, options, record, RunControl(stop, folder / "run.ignd", &share)), whole);
       break;
     } catch (const Stopped&) {
       ASSERT_LT(stops, 100);

@@ -754,6 +754,42 @@ TEST(Figure, OfRatesHasTheSettingThatWasChosen) {
   EXPECT_TRUE(contains(markdown_tables(experiment), ", lambda 2"));
 }
 
+// Rows of a step log: the number of steps, then five quantiles of each of four quantities.
+RunResult run_with_steps(double factor, std::size_t intervals) {
+  RunResult run = scored_run(1);
+  for (std::size_t k = 1; k <= intervals; ++k) {
+    run.steps.push_back(static_cast<double>(100 * k));
+    for (double quantity = 1; quantity <= 4; ++quantity) {
+      for (const double level : {0.1, 0.5, 1.0, 2.0, 10.0}) run.steps.push_back(factor * quantity * level);
+    }
+  }
+  return run;
+}
+
+TEST(Figure, OfStepsHasMediansAndQuantilesForEachQuantity) {
+  ExperimentResults experiment;
+  experiment.panels = {
+      {"p",
+       "P",
+       "",
+       {method_with("A", {run_with_steps(4, 2), run_with_steps(1, 3)}), method_with("B", {scored_run(1)})}}};
+  const auto figures = figures_of(FigureKind::steps, experiment);
+  ASSERT_EQ(figures.size(), 1U);
+  ASSERT_EQ(figures[0].panels.size(), 4U);
+  for (std::size_t quantity = 0; quantity < 4; ++quantity) {
+    const FigurePanel& panel = figures[0].panels[quantity];
+    ASSERT_EQ(panel.lines.size(), 1U) << "B recorded no steps";
+    const auto& points = panel.lines[0].points;
+    ASSERT_EQ(points.size(), 3U);
+    const double whole = static_cast<double>(quantity + 1);
+    EXPECT_EQ(points[0].x, 100);
+    EXPECT_NEAR(points[0].y, 2 * whole, 1e-12) << "the geometric mean of 1 and 4";
+    EXPECT_NEAR(points[0].band->first, 0.2 * whole, 1e-12);
+    EXPECT_NEAR(points[0].band->second, 20 * whole, 1e-12);
+    EXPECT_NEAR(points[2].y, whole, 1e-12) << "the one run that goes so far";
+  }
+}
+
 TEST(Figure, OverSecondsStretchesEachLineByItsOwnTime) {
   ExperimentResults experiment;
   experiment.metric.label = "error";

@@ -260,6 +260,42 @@ TEST(Run, DependsOnItsSeedAlone) {
   EXPECT_NE(weights_of(first), weights_of(other));
 }
 
+TEST(Run, MultipliesItsInitialWeights) {
+  const TableDataset dataset(curved(), task_options());
+  TrainingOptions options = run_options();
+  const auto usual = ignd::Run(dataset, options).last();
+  options.initial_factor = 4;
+  ignd::Run run(dataset, options);
+  const auto larger = run.last();
+  bool moved = false;
+  for (std::size_t k = 0; k < usual->parameters().size(); ++k) {
+    EXPECT_EQ(larger->parameters()[k], 4 * usual->parameters()[k]);
+    moved = moved || usual->parameters()[k] != 0;
+  }
+  EXPECT_TRUE(moved);
+  Checkpoint saved;
+  run.save(saved);
+  options.initial_factor = 1;
+  ignd::Run other(dataset, options);
+  EXPECT_THROW(other.restore(saved), FileError);
+}
+
+TEST(TableDataset, MultipliesTargetsAndSaysThemInTheirUnits) {
+  DatasetOptions options = task_options();
+  const TableDataset usual(curved(), options);
+  options.target_factor = 4;
+  const TableDataset larger(curved(), options);
+  std::vector<float> scratch(usual.scratch_size()), other(larger.scratch_size());
+  for (const std::uint32_t row : usual.split().train) {
+    const double y = usual.sample(row, scratch).y;
+    EXPECT_NEAR(larger.sample(row, other).y, 4 * y, 1e-12);
+    EXPECT_NEAR(larger.target().in_units(4 * y), usual.target().in_units(y), 1e-9);
+    EXPECT_EQ(larger.target_in_units(row), usual.target_in_units(row));
+  }
+  options.target = "label";
+  EXPECT_THROW(TableDataset(curved(), options), InvalidArgument) << "a class cannot be multiplied";
+}
+
 TEST(Run, LearnsNothingInNoEpochs) {
   const TableDataset task(curved(), task_options());
   TrainingOptions options = run_options();

@@ -470,5 +470,12 @@ TEST(MutatedSpec, Model) {
       [](std::string_view text) { return make_model<double>(text)->spec(); }, small);
 }
 
+TEST(Spec, AnOptionIsSetInThePlaceOfItsValue) {
+  EXPECT_EQ(with_option("gauss-newton", "eps_lm", "1"), "gauss-newton:eps_lm=1");
+  EXPECT_EQ(with_option("gauss-newton:eps_lm=2", "eps_lm", "1"), "gauss-newton:eps_lm=1");
+  EXPECT_EQ(with_option("gauss-newton:eps_lm=2,eps_c=3", "eps_lm", "1"), "gauss-newton:eps_c=3,eps_lm=1");
+  EXPECT_EQ(with_option("gauss-newton: eps_lm = 2 , eps_c=3", "eps_lm", "1"), "gauss-newton: eps_c=3,eps_lm=1");
+}
+
 }  // namespace
 }  // namespace ignd

@@ -36,6 +36,7 @@ StoredRun run_of(RandomStream& stream) {
     run.result.y.push_back(stream.below(4) == 0 ? -infinity : stream.normal());
   }
   if (stream.below(2) == 0) run.result.validation_y.assign(run.result.x.size(), stream.normal());
+  if (stream.below(2) == 0) run.result.steps.assign(21, stream.normal());
   for (std::uint64_t k = stream.below(3); k > 0; --k) {
     run.result.extras.emplace_back("number " + std::to_string(k), stream.normal());
   }
@@ -167,10 +168,10 @@ TEST(Store, RefusesWhatIsNoStore) {
 TEST(Store, RefusesANewerVersionAndLeavesItAlone) {
   const ScratchFolder scratch;
   { const Store store(scratch / "r", Store::Access::write); }
-  change(store_path(scratch / "r"), "PRAGMA user_version = 3");
+  change(store_path(scratch / "r"), "PRAGMA user_version = 4");
   const std::string before = testing::content_of(store_path(scratch / "r"));
   for (const auto access : {Store::Access::read, Store::Access::write}) {
-    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 3"));
+    EXPECT_TRUE(contains(fault_of(scratch / "r", access), "was written by a newer ignd (store version 4"));
   }
   EXPECT_EQ(testing::content_of(store_path(scratch / "r")), before);
 }
@@ -188,7 +189,7 @@ TEST(Store, CurvesOfVersion1AreWhatTheyWere) {
     for (const auto* task : {"classification", "table", "tabular", "frozen-lake"}) store.add(config(task), run);
   }
   const auto file = store_path(scratch / "r");
-  change(file, "ALTER TABLE run DROP COLUMN validation_y; PRAGMA user_version = 1");
+  change(file, "ALTER TABLE run DROP COLUMN steps; ALTER TABLE run DROP COLUMN validation_y; PRAGMA user_version = 1");
   const std::string before = testing::content_of(file);
   const auto expect_curves = [&](const Store& store) {
     for (const auto* task : {"classification", "table"}) {
@@ -210,6 +211,32 @@ TEST(Store, CurvesOfVersion1AreWhatTheyWere) {
     run.result.validation_y = {};
   }
   expect_curves(Store(scratch / "r", Store::Access::read));
+}
+
+// Version 2 had no record of steps.
+TEST(Store, Version2IsReadAsItIsAndConvertedWhenItIsWrittenTo) {
+  const ScratchFolder scratch;
+  StoredRun run;
+  run.result.x = {0, 1};
+  run.result.y = {0.5, 0.75};
+  run.result.validation_y = {0.25, 0.5};
+  {
+    Store store(scratch / "r", Store::Access::write);
+    store.add(config_of(1), run);
+  }
+  const auto file = store_path(scratch / "r");
+  change(file, "ALTER TABLE run DROP COLUMN steps; PRAGMA user_version = 2");
+  const std::string before = testing::content_of(file);
+  EXPECT_EQ(Store(scratch / "r", Store::Access::read).find(config_of(1))->result, run.result);
+  EXPECT_EQ(testing::content_of(file), before) << "a reader changes nothing";
+  StoredRun more = run;
+  more.result.steps = {1, 2, 3};
+  {
+    Store store(scratch / "r", Store::Access::write);
+    EXPECT_EQ(store.find(config_of(1))->result, run.result);
+    store.add(config_of(2), more);
+  }
+  EXPECT_EQ(Store(scratch / "r", Store::Access::read).find(config_of(2))->result, more.result);
 }
 
 TEST(Store, RefusesRunsThatMakeNoSense) {

@@ -216,6 +216,20 @@ TEST(Table, AColumnIsTextIfOneValueOfItIs) {
   }
 }
 
+TEST(Table, ANumberMayBeAboveItsMedian) {
+  const Table table =
+      Table::parse_csv("a,b\n5,x\n1,y\n,x\n3,x\n4,y\n2,x\n", {.dialect = {.delimiter = ',', .header = true}});
+  const Table classes = table.above_median(0);
+  ASSERT_EQ(classes.size(), 6U);
+  const double missing = std::nan("");
+  const std::vector<double> wanted{1, 0, missing, 0, 1, 0};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_TRUE(classes[i][0] == wanted[i] || (std::isnan(wanted[i]) && std::isnan(classes[i][0]))) << i;
+    EXPECT_EQ(classes[i][1], table[i][1]);
+  }
+  EXPECT_THROW(table.above_median(1), InvalidArgument);
+}
+
 TEST(Table, AColumnMayBeAskedForAsText) {
   const Table table = Table::parse_csv("a,b\n01,1\n1,2\n", {.dialect = {}, .texts = {"a", "no such column"}});
   EXPECT_EQ(table.columns()[0].kind, ColumnKind::text);

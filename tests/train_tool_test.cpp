@@ -1260,5 +1260,40 @@ TEST_F(TrainTool, RefusesOtherTargetsThanTheModelKnows) {
                  "row 3: the target 'label' is the text 'per");
 }
 
+TEST_F(TrainTool, LogsItsStepsAndLearnsTheSame) {
+  const std::string log = path("steps.csv");
+  EXPECT_EQ(run_tool(train("y")).exit_code, 0);
+  const std::string without = content_of(model_);
+  EXPECT_EQ(run_tool(train("y", {"--log-steps", log})).exit_code, 0);
+  EXPECT_EQ(content_of(model_), without) << "bit by bit";
+  std::istringstream lines(content_of(log));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("steps,xi_5,xi_25,xi_50,xi_75,xi_95,s_5,"));
+  std::size_t rows = 0;
+  for (; std::getline(lines, line); ++rows) EXPECT_EQ(std::ranges::count(line, ','), 20);
+  EXPECT_EQ(rows, 192U) << "3 epochs of 320 rows, 5 steps in an interval";
+  EXPECT_TRUE(line.empty() || line.starts_with("960,"));
+}
+
+TEST_F(TrainTool, LogsNoStepsItCannotSee) {
+  const std::string log = path("steps.csv");
+  const auto fault_of = [&](const Words& more) {
+    const Outcome outcome = run_tool(train("y", Words{"--log-steps", log} + more));
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_FALSE(fs::exists(log));
+    return outcome.err;
+  };
+  EXPECT_TRUE(contains(fault_of({"--batch", "4"}), "--log-steps cannot be given with --batch"));
+  EXPECT_TRUE(contains(fault_of({"--resume", model_}), "--log-steps cannot be given with --resume"));
+  const Outcome stream = run_tool({"train", "--stream", data_, "--target", "y", "--log-steps", log});
+  EXPECT_NE(stream.exit_code, 0);
+  EXPECT_TRUE(contains(stream.err, "--log-steps cannot be given with --stream"));
+  const auto refused = [&](const std::string& path) { return run_tool(train("y", {"--log-steps", path})).err; };
+  EXPECT_TRUE(contains(refused(data_), "that is the data"));
+  EXPECT_TRUE(contains(refused(model_), "that is the model"));
+  EXPECT_TRUE(contains(refused(path("nowhere/steps.csv")), "there is no folder"));
+}
+
 }  // namespace
 }  // namespace ignd

@@ -68,6 +68,18 @@ std::optional<double> Spec::number_or_auto(std::string_view key, double low, dou
   return in_range(key, *text, low, low, high, parse_number);
 }
 
+std::string with_option(std::string_view spec, std::string_view key, std::string_view value) {
+  const auto colon = spec.find(':');
+  std::vector<std::string> options;
+  if (colon != std::string_view::npos) {
+    for (const std::string_view option : split(spec.substr(colon + 1), ',')) {
+      if (trim(option.substr(0, option.find('='))) != key) options.emplace_back(option);
+    }
+  }
+  options.push_back(fmt::format("{}={}", key, value));
+  return fmt::format("{}:{}", spec.substr(0, colon), join(options, ","));
+}
+
 std::string tidy_spec(std::string_view text) {
   std::string tidy;
   std::string_view rest = trim(text);

@@ -55,6 +55,9 @@ class Spec {
   std::vector<std::string> faults_;
 };
 
+// The spec with an option set, in the place of a value that it may have. It checks nothing.
+std::string with_option(std::string_view spec, std::string_view key, std::string_view value);
+
 // The text without blanks around its parts, so that equal specs are equal texts. Call it once, on user input. It checks
 // nothing.
 std::string tidy_spec(std::string_view text);

@@ -149,6 +149,10 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       ->transform(is_count(1, most_save_every))
       ->group(output);
   command->add_option("--resume", options.resume, "Resume a run that was saved before its end")->group(output);
+  command
+      ->add_option("--log-steps", options.log_steps,
+                   "CSV file for quantiles of xi, s, h and the length of the steps, over 200 intervals")
+      ->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {

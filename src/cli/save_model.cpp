@@ -241,7 +241,7 @@ void check_can_save(const std::string& path, const DataFile& data) {
 
 void refuse_same_file(const std::string& path, const std::string& other, const char* what) {
   std::error_code ignored;
-  if (fs::equivalent(path, other, ignored)) {
+  if (path == other || fs::equivalent(path, other, ignored)) {
     throw FileError(fmt::format("cannot save {}: that is {}", quoted_path(path), what));
   }
 }

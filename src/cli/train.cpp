@@ -31,6 +31,12 @@ TrainOptions checked(TrainOptions options, DataKind kind) {
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
   spec.complete(kind);
   check_training(options.given, spec, kind);
+  if (spec.batch.size > 0) {
+    options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
+  }
+  if (!options.resume.empty()) {
+    options.given.refuse({"log-steps"}, "cannot be given with --resume: the steps before are not in the saved run");
+  }
   spec.training.seed = spec.dataset.seed = options.seed;
   spec.training.optimizer = optimizer_of(options, spec.batch);
   if (const auto rate = rate_of(options)) spec.training.rate = *rate;
@@ -43,6 +49,7 @@ TrainOptions checked_for_stream(TrainOptions options) {
   options.given.refuse({"positive"}, "cannot be given with --stream: of two labels the larger one is positive");
   refuse_foreign_keys(options.given, RunKey::stream, why);
   options.given.refuse({"seed"}, why);
+  options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(
@@ -76,6 +83,11 @@ Checkpoint saved_run(const std::string& path, DataKind kind) {
                               found.empty() ? "" : fmt::format("; it is of the kind {}", in_quotes(found))));
 }
 
+void check_log_file(const std::string& path, const DataFile& data, const std::string& model) {
+  check_can_save(path, data);
+  refuse_same_file(path, model, "the model");
+}
+
 }  // namespace
 
 int train(TrainOptions given) {
@@ -87,6 +99,7 @@ int train(TrainOptions given) {
   const DataKind kind = kind_of_data(given.spec);
   const TrainOptions options = checked(std::move(given), kind);
   OutputFile file({options.save, options.resume}, options.spec.data);
+  if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {

@@ -22,6 +22,7 @@ struct TrainOptions : MethodWords {
   std::string save;  // empty: named after the data
   std::uint64_t save_every = 0;
   std::string resume;
+  std::string log_steps;  // empty: the steps are not logged
   bool json = false;
   bool quiet = false;
 

@@ -1,3 +1,4 @@
+#include "base/atomic_file.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -14,6 +15,7 @@
 #include "learn/engine.hpp"
 #include "learn/model_outputs.hpp"
 #include "learn/search.hpp"
+#include "learn/step_log.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -59,8 +61,12 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is possible.
+    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
+    // possible.
     check_run(dataset_, options_.spec.training);
+    if (!options_.log_steps.empty() && dataset_.target().outputs() > 1) {
+      throw InvalidArgument("--log-steps cannot be given for more than two classes: their steps are those of batches");
+    }
     Checkpoint now;
     dataset_.save_reader(now);
     dataset_.target().save(now);
@@ -80,10 +86,13 @@ class Training final : public RunObserver {
 
   void begin(RunView& run) override {
     if (saved_run_ != nullptr) resume(run, *saved_run_);
+    if (!options_.log_steps.empty()) log_.emplace(run.to_learn());
     first_sample_ = run.learned();
     progress_.emplace("training", run.to_learn(), "samples", !talks_);
     start_ = Clock::now();
   }
+
+  StepObserver* step_observer() override { return log_ ? &*log_ : nullptr; }
 
   void progress(const RunView& run) override { progress_->update(run.learned()); }
 
@@ -99,6 +108,7 @@ class Training final : public RunObserver {
     progress_.reset();
     learned_ = run.learned() - first_sample_;
     seconds_ = seconds_since(start_);
+    write_log();
     code_ = run.status() == RunStatus::running ? interrupted(run) : finish(run);
   }
 
@@ -260,6 +270,18 @@ class Training final : public RunObserver {
     print_error("ignd: {}\n", saved_.fault);
   }
 
+  // Also of a run that was interrupted or failed: then it may tell why.
+  void write_log() {
+    if (!log_) return;
+    log_->finish();
+    try {
+      write_file_atomically(options_.log_steps, log_->csv());
+    } catch (const FileError& fault) {
+      log_failed_ = true;
+      print_error("ignd: {}\n", fault.what());
+    }
+  }
+
   static int interrupted_early() {
     print_error("ignd: interrupted before there was anything to save\n");
     return interrupted_code;
@@ -291,7 +313,7 @@ class Training final : public RunObserver {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ ? failure : 0;
+    return diverged || save_failed_ || log_failed_ ? failure : 0;
   }
 
   void print_result(const RunView& run) const {
@@ -375,6 +397,8 @@ class Training final : public RunObserver {
   const Dataset& dataset_;
   StopSignal stop_;
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
+  std::optional<StepLog> log_;
+  bool log_failed_ = false;
   std::optional<Progress> progress_;
   Clock::time_point start_;
   std::uint64_t first_sample_ = 0;  // of this command

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -123,6 +124,31 @@ Table Table::of_numbers(const std::vector<std::string>& names, std::span<const d
   RowStore store(names.size());
   store.append(rows);
   return {std::move(columns), std::move(store), {}};
+}
+
+Table Table::above_median(std::size_t column) const {
+  if (columns_[column].kind != ColumnKind::number) {
+    throw InvalidArgument(
+        fmt::format("the column {} holds texts, which have no median", in_quotes(columns_[column].name)));
+  }
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!std::isnan(rows_[i][column])) numbers.push_back(rows_[i][column]);
+  }
+  std::ranges::sort(numbers);
+  const double median = numbers.empty() ? 0 : numbers[numbers.size() / 2];
+  RowStore rows(rows_.width());
+  std::vector<double> row;
+  for (std::size_t i = 0; i < size(); ++i) {
+    row.assign(rows_[i].begin(), rows_[i].end());
+    if (!std::isnan(row[column])) row[column] = row[column] > median ? 1 : 0;
+    rows.append(row);
+  }
+  Table made(columns_, std::move(rows), dialect_);
+  made.header_note_ = header_note_;
+  made.bad_rows_ = bad_rows_;
+  made.first_fault_ = first_fault_;
+  return made;
 }
 
 std::vector<std::string> Table::kept(std::size_t row) const {

@@ -114,6 +114,10 @@ class Table {
   // Columns of numbers that were computed, row after row.
   static Table of_numbers(const std::vector<std::string>& names, std::span<const double> rows);
 
+  // The same rows with a column of numbers as two classes: 1 above its median, 0 elsewhere; a missing number stays one.
+  // Throws InvalidArgument for a column of texts.
+  Table above_median(std::size_t column) const;
+
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
   std::span<const double> operator[](std::size_t row) const { return rows_[row]; }

@@ -67,7 +67,10 @@ const std::vector<FigureInfo>& figure_table() {
       {.kind = FigureKind::rates,
        .name = "rates",
        .help = "the metric against the learning rates that were tried",
-       .needs_search = true}};
+       .needs_search = true},
+      {.kind = FigureKind::steps,
+       .name = "steps",
+       .help = "quantiles of xi, s, h and the length of the steps, where the setting `steps` records them"}};
   return figures;
 }
 
@@ -151,7 +154,12 @@ const std::vector<FileKey>& file_keys() {
       {"panel.method", "settings", table, false, "on top of the panel's"},
       {"panel.method", "vary", table, false,
        "settings to search over too, each with a list of values, such as `{ lambda = [0.1, 1] }`: every "
-       "combination is tried at every rate"},
+       "combination is tried at every rate. Options of the rule and the transform are varied by `rule.` and "
+       "`transform.`, such as `{ rule.eps_lm = [1e-5, 1], transform.beta1 = [0.5, 0.9] }`"},
+      {"panel.method", "each", table, false,
+       "a method of its own for every combination of these values, with keys as in `vary`; its name says which: "
+       "\"IGND, "
+       "rule.eps_lm 1\""},
       {"panel.method", "paper", table, false, "the paper's value, shown beside ours"},
       {"panel.method.paper", "mean", number, true, "the paper's mean"},
       {"panel.method.paper", "std", number, false, "the paper's standard deviation"},

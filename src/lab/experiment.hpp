@@ -4,6 +4,7 @@
 #include "learn/run_result.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ struct ScoreInfo {
   bool log_scale = false;  // the figure has a logarithmic axis, and logarithms are compared
 };
 
-enum class FigureKind { curves, seconds, rates };
+enum class FigureKind { curves, seconds, rates, steps };
 
 // A figure that the report can draw. One table feeds experiment files and their documentation.
 struct FigureInfo {
@@ -59,9 +60,10 @@ struct Method {
   std::optional<double> rate;  // none: search for it
   Settings settings;
   std::vector<Settings> rungs;  // one for each rung of the search; empty without a search
-  // The alternatives of a search over settings besides the rate, each with its label in `setting`, such as "lambda
-  // 0.1". The method's own settings are those of the first.
+  // The alternatives of a search over more than the rate, each with what sets it apart in `varied`, by key, and with
+  // its label in `setting`, such as "lambda 0.1". The method's own settings and optimizer are those of the first.
   std::vector<Method> variants;
+  std::map<std::string, std::string> varied;
   std::string setting;
   std::optional<double> paper_mean, paper_std;
 };

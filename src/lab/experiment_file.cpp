@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -247,23 +248,32 @@ class Reader {
     const auto* methods = given["method"].as_array();
     if (methods == nullptr) return;
     for (const auto& item : *methods) {
-      if (const auto* method = item.as_table()) add_method(*method, panel_table, panel);
+      const auto* method = item.as_table();
+      if (method == nullptr) continue;
+      const toml::table* each = (*method)["each"].as_table();
+      if (each == nullptr) {
+        add_method(*method, panel_table, {}, panel);
+        continue;
+      }
+      for (const Choice& choice : settings_.choices("each", *each)) add_method(*method, panel_table, choice, panel);
     }
   }
 
-  void add_method(const toml::table& given, const toml::table& panel_table, Panel& panel) {
-    Method method = read_method(given, panel_table);
+  void add_method(const toml::table& given, const toml::table& panel_table, const Choice& own, Panel& panel) {
+    Method method = read_method(given, panel_table, own);
     if (has_method(panel, method.name)) {
       faults_.add(given, "two methods of the panel {} are named {}", in_quotes(panel.name), in_quotes(method.name));
     }
     panel.methods.push_back(std::move(method));
   }
 
-  Method read_method(const toml::table& given, const toml::table& panel) {
+  // `own` is what sets it apart from others of the same table; empty if there are none.
+  Method read_method(const toml::table& given, const toml::table& panel, const Choice& own) {
     check_keys(faults_, given, "panel.method", "a method");
     Method method;
-    method.name = text_of(given, "name");
-    method.optimizer = read_optimizer(given);
+    method.name = text_of(given, "name") + (own.values.empty() ? "" : ", " + own.label());
+    const std::optional<Optimizer> optimizer = read_optimizer(given);
+    if (optimizer) method.optimizer = chosen_optimizer(*optimizer, own, given.get("each"));
     method.rate = number_of(given, "rate");
     if (method.rate && !(*method.rate >= 0 && std::isfinite(*method.rate))) {
       faults_.add(*given.get("rate"), "'rate' must be a finite number of at least 0");
@@ -276,51 +286,72 @@ class Reader {
       method.paper_mean = number_of(*paper, "mean");
       method.paper_std = number_of(*paper, "std");
     }
-    const toml::table* preview = quick() != nullptr ? (*quick())["settings"].as_table() : nullptr;
-    const bool searched = !method.rate || given.contains("vary");
-    const auto fill_settings = [&](const toml::table* varied, Method& into) {
-      const auto settings_in = [&](const toml::table* rung) {
-        return settings_.read({file_["settings"].as_table(), panel["settings"].as_table(), given["settings"].as_table(),
-                               rung, preview, varied},
-                              given);
-      };
-      into.settings = settings_in(nullptr);
-      for (const toml::table* rung : rungs_) {
-        if (searched) into.rungs.push_back(settings_in((*rung)["settings"].as_table()));
-      }
-    };
+    const Layers layers{.panel = panel, .method = given, .own = own.settings};
+    faults_.combined_at = given.get("each");
+    if (!given.contains("vary")) read_settings(layers, nullptr, method);
     faults_.combined_at = given.get("vary");
-    for (const toml::table* varied : read_variants(given)) {
+    for (const Choice& choice : read_variants(given)) {
       Method variant;
       variant.name = method.name;
-      variant.optimizer = method.optimizer;
-      variant.setting = variant_label(*varied);
-      fill_settings(varied, variant);
+      if (optimizer) variant.optimizer = chosen_optimizer(method.optimizer, choice, given.get("vary"));
+      variant.varied = choice.values;
+      variant.setting = choice.label();
+      read_settings(layers, choice.settings, variant);
       method.variants.push_back(std::move(variant));
     }
     faults_.combined_at = nullptr;
-    if (method.variants.empty()) {
-      fill_settings(nullptr, method);
-    } else {
+    if (!method.variants.empty()) {
       method.settings = method.variants.front().settings;
+      method.optimizer = method.variants.front().optimizer;
     }
     return method;
   }
 
-  std::vector<const toml::table*> read_variants(const toml::table& given) {
+  // The tables that a method's settings come from, besides those of the file.
+  struct Layers {
+    const toml::table& panel;
+    const toml::table& method;
+    const toml::table* own;  // of 'each'
+  };
+
+  void read_settings(const Layers& layers, const toml::table* varied, Method& into) {
+    const toml::table* preview = quick() != nullptr ? (*quick())["settings"].as_table() : nullptr;
+    const bool searched = !layers.method.contains("rate") || layers.method.contains("vary");
+    const auto settings_in = [&](const toml::table* rung) {
+      return settings_.read({file_["settings"].as_table(), layers.panel["settings"].as_table(),
+                             layers.method["settings"].as_table(), rung, preview, layers.own, varied},
+                            layers.method);
+    };
+    into.settings = settings_in(nullptr);
+    for (const toml::table* rung : rungs_) {
+      if (searched) into.rungs.push_back(settings_in((*rung)["settings"].as_table()));
+    }
+  }
+
+  std::vector<Choice> read_variants(const toml::table& given) {
     const toml::table* vary = given["vary"].as_table();
     if (vary == nullptr) return {};
     if (!file_.contains("search"))
       faults_.add(*vary, "'vary' needs a [search], which says what variants are chosen by");
-    return settings_.variants(*vary);
+    return settings_.choices("vary", *vary);
   }
 
-  Optimizer read_optimizer(const toml::table& given) {
+  Optimizer chosen_optimizer(const Optimizer& optimizer, const Choice& choice, const toml::node* where) {
+    if (where == nullptr) return optimizer;
+    try {
+      return choice.applied_to(optimizer);
+    } catch (const InvalidArgument& fault) {
+      faults_.add(*where, "{}", fault.what());
+      return optimizer;
+    }
+  }
+
+  std::optional<Optimizer> read_optimizer(const toml::table& given) {
     const bool named = given.contains("optimizer");
     const bool parts = given.contains("rule") || given.contains("transform");
     if (named == parts) {
       faults_.add(given, "a method needs either 'optimizer', or 'rule' and 'transform'");
-      return {};
+      return std::nullopt;
     }
     try {
       if (named) return find_optimizer(text_of(given, "optimizer"));
@@ -330,7 +361,7 @@ class Reader {
       return optimizer;
     } catch (const InvalidArgument& unknown) {
       faults_.add(given, "{}", unknown.what());
-      return {};
+      return std::nullopt;
     }
   }
 

@@ -1,7 +1,10 @@
 #include "lab/experiment_tables.hpp"
 
+#include "base/spec.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
+#include "ignd/step_rule.hpp"
+#include "ignd/transform.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -223,47 +226,96 @@ bool SettingsReader::all_good(const std::vector<const toml::table*>& layers) con
                       [&](const toml::table* layer) { return layer != nullptr && bad_.contains(layer); });
 }
 
-std::vector<const toml::table*> SettingsReader::variants(const toml::table& vary) {
-  std::vector<toml::table> made(1);
-  for (const auto& [key, node] : vary) {
-    const toml::array* values = node.as_array();
+namespace {
+
+constexpr std::string_view of_rule = "rule.", of_transform = "transform.";
+
+bool is_option(std::string_view key) { return key.starts_with(of_rule) || key.starts_with(of_transform); }
+
+std::string value_text(const toml::node& node) {
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  return node.is_number() ? format_number(number_in(node)) : node.value<std::string>().value_or("");
+}
+
+// The lists of a table by key, where `rule.eps_lm = [...]` is a table in the table.
+std::vector<std::pair<std::string, const toml::node*>> lists_of(const toml::table& table) {
+  std::vector<std::pair<std::string, const toml::node*>> lists;
+  for (const auto& [key, node] : table) {
+    const std::string name = key_text(key);
+    const toml::table* options = is_option(name + ".") ? node.as_table() : nullptr;
+    if (options == nullptr) {
+      lists.emplace_back(name, &node);
+      continue;
+    }
+    for (const auto& [option, values] : *options) lists.emplace_back(name + "." + key_text(option), &values);
+  }
+  return lists;
+}
+
+}  // namespace
+
+std::string Choice::label() const {
+  std::vector<std::string> parts;
+  parts.reserve(values.size());
+  for (const auto& [key, value] : values) parts.push_back(key + " " + value);
+  return join(parts, ", ");
+}
+
+Optimizer Choice::applied_to(const Optimizer& optimizer) const {
+  Optimizer made = optimizer;
+  for (const auto& [key, value] : values) {
+    if (!is_option(key)) continue;
+    if (value.empty() || value.find_first_of(",=:") != std::string::npos) {
+      throw InvalidArgument(fmt::format("the option '{}' cannot be {}", key, in_quotes(value)));
+    }
+    if (key.starts_with(of_rule)) made.rule = with_option(made.rule, key.substr(of_rule.size()), value);
+    if (key.starts_with(of_transform)) {
+      made.transform = with_option(made.transform, key.substr(of_transform.size()), value);
+    }
+  }
+  // What is the same is to be the same run, however it is spelled.
+  if (make_step_rule(made.rule)->spec() == make_step_rule(optimizer.rule)->spec()) made.rule = optimizer.rule;
+  if (make_transform<double>(made.transform)->spec() == make_transform<double>(optimizer.transform)->spec()) {
+    made.transform = optimizer.transform;
+  }
+  return made;
+}
+
+std::vector<Choice> SettingsReader::choices(const char* name, const toml::table& lists) {
+  struct Combination {
+    std::map<std::string, std::string> values;
+    toml::table settings;
+  };
+  std::vector<Combination> made(1);
+  for (const auto& [key, node] : lists_of(lists)) {
+    const toml::array* values = node->as_array();
     if (values == nullptr || values->empty()) {
-      faults_.add(node, "'vary' needs a list of values for {}", in_quotes(key_text(key)));
+      faults_.add(*node, "'{}' needs a list of values for {}", name, in_quotes(key));
       return {};
     }
-    std::vector<toml::table> longer;
-    for (const toml::table& before : made) {
+    std::vector<Combination> longer;
+    for (const Combination& before : made) {
       for (const auto& value : *values) {
         longer.push_back(before);
-        longer.back().insert(key, value);
+        longer.back().values[key] = value_text(value);
+        if (!is_option(key)) longer.back().settings.insert(key, value);
       }
     }
-    constexpr std::size_t most_variants = 1000;
-    if (longer.size() > most_variants) {
-      faults_.add(node, "'vary' makes more than {} variants", most_variants);
+    constexpr std::size_t most_choices = 1000;
+    if (longer.size() > most_choices) {
+      faults_.add(*node, "'{}' makes more than {} combinations", name, most_choices);
       return {};
     }
     made = std::move(longer);
   }
-  std::vector<const toml::table*> layers;
+  std::vector<Choice> choices;
   std::set<std::string> labels;
-  for (toml::table& table : made) {
-    layers.push_back(&variants_.emplace_back(std::move(table)));
-    const std::string label = variant_label(*layers.back());
-    if (!labels.insert(label).second) faults_.add(vary, "'vary' has {} twice", in_quotes(label));
+  for (Combination& one : made) {
+    choices.push_back({std::move(one.values), &layers_.emplace_back(std::move(one.settings))});
+    const std::string label = choices.back().label();
+    if (!labels.insert(label).second) faults_.add(lists, "'{}' has {} twice", name, in_quotes(label));
   }
-  return layers;
-}
-
-std::string variant_label(const toml::table& varied) {
-  std::vector<std::string> parts;
-  for (const auto& [key, node] : varied) {
-    std::string value = node.value<std::string>().value_or("");
-    if (const auto flag = node.value_exact<bool>()) value = *flag ? "true" : "false";
-    if (node.is_number()) value = format_number(number_in(node));
-    parts.push_back(fmt::format("{} {}", key_text(key), value));
-  }
-  return join(parts, ", ");
+  return choices;
 }
 
 toml::table settings_table(const Task& task, const Settings& settings, const Settings* below) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,6 +65,18 @@ std::optional<std::uint64_t> count_of(const toml::table& from, std::string_view 
 std::string choice_of(FileFaults& faults, const toml::table& from, std::string_view key,
                       const std::vector<std::string>& allowed, const std::string& default_value);
 
+// One of the combinations that a table such as 'vary' lists: values of settings of the task, and of options of the rule
+// and the transform, whose keys are "rule.eps_lm" and the like.
+struct Choice {
+  std::map<std::string, std::string> values;
+  const toml::table* settings = nullptr;  // those of the task, as a layer that lives as long as the reader
+
+  std::string label() const;  // "batch 8, rule.eps_lm 0.1"
+
+  // The optimizer with these options. Throws InvalidArgument, with the nearest known name, where it has none such.
+  Optimizer applied_to(const Optimizer& optimizer) const;
+};
+
 // Reads tables of settings, which lie in layers: those of the file, of a panel, of a method and so on.
 class SettingsReader {
  public:
@@ -79,8 +92,8 @@ class SettingsReader {
   // once, however many methods share it. Faults of the combination belong to the last layer, or to `where`.
   Settings read(const std::vector<const toml::table*>& layers, const toml::table& where);
 
-  // Every combination of the values that 'vary' lists for some settings, as layers that live as long as the reader.
-  std::vector<const toml::table*> variants(const toml::table& vary);
+  // Every combination of the values that a table with this name lists.
+  std::vector<Choice> choices(const char* name, const toml::table& lists);
 
  private:
   bool all_good(const std::vector<const toml::table*>& layers) const;
@@ -88,13 +101,10 @@ class SettingsReader {
 
   FileFaults& faults_;
   const Task* task_ = nullptr;
-  std::deque<toml::table> variants_;  // not moved: checked tables are known by their addresses
+  std::deque<toml::table> layers_;  // of choices; not moved: checked tables are known by their addresses
   std::set<const toml::table*> checked_, bad_;
   std::set<std::string> unfit_;
 };
-
-// "batch 8, lambda 0.1"
-std::string variant_label(const toml::table& varied);
 
 // The settings that differ from those of the layer below, or from the defaults, as a table of a file.
 toml::table settings_table(const Task& task, const Settings& settings, const Settings* below);

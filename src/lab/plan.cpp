@@ -155,10 +155,10 @@ std::vector<std::string> edges_of(const Experiment& experiment, const Method& me
   std::vector<std::string> edges;
   const auto& rates = experiment.search.rates;
   if (!method.rate) edges.push_back(edge_of("rate", chosen.rate, {rates.begin(), rates.end()}));
-  for (const auto& [key, value] : chosen.variant->settings.values()) {
+  for (const auto& [key, value] : chosen.variant->varied) {
     std::set<double> tried;
     for (const Method& variant : method.variants) {
-      if (const auto number = number_in(variant.settings.word(key))) tried.insert(*number);
+      if (const auto number = number_in(variant.varied.at(key))) tried.insert(*number);
     }
     const auto number = number_in(value);
     if (number && tried.size() > 2) edges.push_back(edge_of(key, *number, tried));

@@ -22,7 +22,7 @@ namespace ignd {
 namespace {
 
 constexpr int application_id = 0x69676e64;  // "ignd"
-constexpr int newest_version = 2;
+constexpr int newest_version = 3;
 
 static_assert(std::endian::native == std::endian::little, "curves are stored as they are in memory");
 
@@ -46,7 +46,8 @@ constexpr const char* schema = R"sql(
     seconds REAL NOT NULL,
     version TEXT NOT NULL,
     host TEXT NOT NULL,
-    validation_y BLOB NOT NULL DEFAULT x'');
+    validation_y BLOB NOT NULL DEFAULT x'',
+    steps BLOB NOT NULL DEFAULT x'');
 )sql";
 
 // Stores of version 1 have one curve for each run, and for these tasks it is that of the validation samples.
@@ -59,12 +60,17 @@ std::string update_from_version_1() {
       curve_is_of_validation);
 }
 
-// Leaves the file as it is, since a reader may not be allowed to write.
+constexpr const char* update_from_version_2 =
+    "BEGIN; ALTER TABLE run ADD COLUMN steps BLOB NOT NULL DEFAULT x''; PRAGMA user_version = 3; COMMIT";
+
+// Views leave the file as it is, since a reader may not be allowed to write.
+constexpr const char* view_of_version_2 = "CREATE TEMP VIEW run AS SELECT *, x'' AS steps FROM main.run";
+
 std::string view_of_version_1() {
   return fmt::format(
       "CREATE TEMP VIEW run AS SELECT config, status, failed_at, score, validation, x, "
       "CASE WHEN {0} THEN x'' ELSE y END AS y, extras, seconds, version, host, "
-      "CASE WHEN {0} THEN y ELSE x'' END AS validation_y FROM main.run",
+      "CASE WHEN {0} THEN y ELSE x'' END AS validation_y, x'' AS steps FROM main.run",
       curve_is_of_validation);
 }
 
@@ -293,12 +299,15 @@ struct Store::Database {
     Statement checked(connection, "PRAGMA quick_check");
     if (checked.step() && checked.text(0) != "ok") connection.check(SQLITE_CORRUPT);
     if (version == 1) connection.run(update_from_version_1().c_str());
+    if (version <= 2) connection.run(update_from_version_2);
   }
 
   // Opens for writing if possible, so that SQLite can roll back what a killed program left half done.
   void open_to_read() {
     connection.open(SQLITE_OPEN_READWRITE);
-    if (check_version() == 1) connection.run(view_of_version_1().c_str());
+    const int version = check_version();
+    if (version == 1) connection.run(view_of_version_1().c_str());
+    if (version == 2) connection.run(view_of_version_2);
   }
 
   std::optional<FolderLock> lock;
@@ -348,7 +357,7 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
   const Connection& connection = database_->connection;
   Statement query(connection,
                   "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host, "
-                  "validation_y FROM run WHERE config = ?");
+                  "validation_y, steps FROM run WHERE config = ?");
   if (!query.bind(config.text()).step()) return std::nullopt;
   RunResult result{.status = parse_status(query.text(0), connection),
                    .failed_at = query.count(1).value_or(0),
@@ -357,6 +366,7 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
                    .x = query.numbers(4),
                    .y = query.numbers(5),
                    .validation_y = query.numbers(10),
+                   .steps = query.numbers(11),
                    .extras = parse_extras(query.text(6), connection)};
   const std::size_t points = result.x.size(), validated = result.validation_y.size();
   const bool fits =
@@ -366,7 +376,7 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
 }
 
 void Store::add(const RunConfig& config, const StoredRun& run) {
-  Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(config.text())
       .bind(std::string(to_string(run.result.status)))
       .bind(std::optional(run.result.failed_at))
@@ -379,6 +389,7 @@ void Store::add(const RunConfig& config, const StoredRun& run) {
       .bind(run.version)
       .bind(run.host)
       .bind(run.result.validation_y)
+      .bind(run.result.steps)
       .step();
 }
 

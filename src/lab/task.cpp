@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<const Task*>& tasks() {
   static const std::vector<const Task*> all{&frozen_lake_task(), &lqr_task(), &prediction_changes_task(),
-                                            &training_task()};
+                                            &stationarity_task(), &training_task()};
   return all;
 }
 

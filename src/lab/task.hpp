@@ -94,6 +94,9 @@ const Task& frozen_lake_task();
 // "prediction-changes": how far one step moves a prediction, against the formulas of the paper's table 1.
 const Task& prediction_changes_task();
 
+// "stationarity": the weighted averages of squared gradients of the paper's theorem, and the constants it rests on.
+const Task& stationarity_task();
+
 // "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
 // recorded after each improvement (0: the initial policy).
 //

@@ -38,7 +38,9 @@ struct DatasetOptions {
   bool use_ids = false;        // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
-  bool scale_target = true;  // numbers are learned as (y - mean) / deviation
+  bool scale_target = true;   // numbers are learned as (y - mean) / deviation,
+  double target_factor = 1;   // times this
+  bool above_median = false;  // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
   std::uint64_t last_validation = 0;  // if not 0, the last rows are for validation, and all others for training
   // Limits on the samples of each part, which the seed draws; 0: no limit.

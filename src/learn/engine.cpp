@@ -15,6 +15,7 @@ void train_one(const RunSlot& slot, const Dataset& dataset, const std::atomic<bo
   RunObserver& observer = *slot.observer;
   Run run(dataset, *slot.options);
   observer.begin(run);
+  if (StepObserver* steps = observer.step_observer()) run.watch_steps(*steps);
   while (run.status() == RunStatus::running && !stop) {
     const auto epoch = run.learn_epoch(
         stop, [&] { observer.progress(run); }, observer.next_look(run));

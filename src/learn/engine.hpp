@@ -13,6 +13,7 @@
 namespace ignd {
 
 struct RunSpec;
+class StepObserver;
 
 // Looks at a run between its samples: records its curves, prints its epochs, saves it. What it does changes nothing of
 // the run. Each run has an observer of its own, which one thread calls at a time.
@@ -22,6 +23,9 @@ class RunObserver {
 
   // Before the first sample: here a saved run is restored.
   virtual void begin(RunView& /*run*/) {}
+
+  // Where every step is to be shown to, from the first sample on; null: nowhere.
+  virtual StepObserver* step_observer() { return nullptr; }
 
   // At how many samples in all it wants to look at the run next. At the end of each epoch it does so anyway.
   virtual std::uint64_t next_look(const RunView& /*run*/) { return std::numeric_limits<std::uint64_t>::max(); }

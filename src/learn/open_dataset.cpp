@@ -83,6 +83,9 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
   } else {
     source.table = std::make_shared<const Table>(read_table(data, spec.dataset));
   }
+  if (source.table && spec.dataset.above_median) {
+    source.table = std::make_shared<const Table>(source.table->above_median(source.table->find(spec.dataset.target)));
+  }
   return source;
 }
 
@@ -139,9 +142,9 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
 // What reading depends on.
 std::string source_key(const RunSpec& spec) {
   const DataFile& data = spec.data;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
                      data.delimiter, data.header, data.decimal, spec.text, spec.size, spec.length,
-                     spec.dataset.skip_bad_rows, join(spec.dataset.columns(), "\n"));
+                     spec.dataset.skip_bad_rows, spec.dataset.above_median, join(spec.dataset.columns(), "\n"));
 }
 
 class Cache {

@@ -125,6 +125,7 @@ CurveRecorder::CurveRecorder(const Dataset& dataset, const TrainingOptions& trai
       points_(options.points * training.epochs),
       saved_(Clock::now()) {
   check_score(dataset, options.score);
+  if (options.steps) log_.emplace(training.epochs * dataset.split().train.size());
   keep_some(some_test_, dataset.split().validation.size(), training.seed, "test samples of the curve");
 }
 
@@ -150,6 +151,10 @@ void CurveRecorder::end(RunView& run) {
   if (run.status() == RunStatus::running || !finish(run)) {
     save(run);  // it was stopped
     return;
+  }
+  if (log_) {
+    log_->finish();
+    result_.steps = log_->numbers();
   }
   ended_(std::move(result_));
 }
@@ -221,6 +226,7 @@ void CurveRecorder::save(const RunView& run) {
   checkpoint.set("curve.test", std::span<const double>(result_.y));
   checkpoint.set("curve.validation", std::span<const double>(result_.validation_y));
   checkpoint.set("curve.seconds", std::span<const double>(&seconds, 1));
+  if (log_) log_->save(checkpoint);
   checkpoint.write(control_.unfinished());
 }
 
@@ -231,6 +237,7 @@ void CurveRecorder::restore(RunView& run) {
                                 quoted_path(control_.unfinished())));
   }
   run.restore(checkpoint);
+  if (log_) log_->restore(checkpoint);
   const std::size_t points = checkpoint.number("curve.points");
   result_.x = checkpoint.array<double>("curve.x", points);
   result_.y = checkpoint.array<double>("curve.test", points);

@@ -3,6 +3,7 @@
 #include "base/pinned.hpp"
 #include "learn/engine.hpp"
 #include "learn/run_result.hpp"
+#include "learn/step_log.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -40,6 +41,7 @@ struct RecordOptions {
   std::uint64_t points = 1;    // of the curves, for each epoch
   bool on_validation = false;  // the score is that of the validation samples, and no test sample is looked at
   bool timed = false;          // the column `seconds`, which no two runs have alike
+  bool steps = false;          // what the steps were like
 };
 
 // Records the learning curves of a run on the test and validation samples, before the first step and at points of each
@@ -58,6 +60,7 @@ class CurveRecorder final : public RunObserver, Pinned {
                 const RunControl& control, Ended ended);
 
   void begin(RunView& run) override;  // throws FileError where the file is of another run
+  StepObserver* step_observer() override { return log_ ? &*log_ : nullptr; }
   std::uint64_t next_look(const RunView& run) override;
   void look(RunView& run, const std::optional<EpochReport>& epoch) override;
   void progress(const RunView& run) override;
@@ -78,6 +81,7 @@ class CurveRecorder final : public RunObserver, Pinned {
   std::vector<std::uint32_t> some_test_;  // test samples of all points but the last
   std::uint64_t points_;
   RunResult result_;
+  std::optional<StepLog> log_;
   double seconds_before_ = 0;  // of learning, before it was resumed
   std::chrono::steady_clock::time_point saved_;
 };

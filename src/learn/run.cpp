@@ -7,10 +7,12 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/step_log.hpp"
 #include "learn/trained_model.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +33,8 @@ class Learner : Pinned {
   // Learns from the samples, at most as many as a batch has.
   virtual Learned learn(std::span<const Sample<float>> samples) = 0;
 
+  virtual void watch(StepObserver& observer) = 0;
+
   virtual StepStatus status() const = 0;
   virtual std::unique_ptr<Model<float>> snapshot() const = 0;
   virtual void save(Checkpoint& checkpoint) const = 0;
@@ -47,6 +51,36 @@ struct LearnerOptions {
   std::optional<BatchOptions> batch;
 };
 
+// Takes the steps of a trainer and measures how far the weights go, whatever the transform.
+class WatchedSteps {
+ public:
+  WatchedSteps(Trainer<float>& trainer, StepObserver& observer) : trainer_(trainer), observer_(observer) {}
+
+  StepInfo step(const Sample<float>& sample) {
+    if (before_.empty()) keep(*trainer_.snapshot());
+    const StepInfo info = trainer_.step(sample);
+    if (info.status != StepStatus::learned) return info;
+    const auto now = trainer_.snapshot();
+    double square = 0;
+    for (std::size_t k = 0; k < before_.size(); ++k) {
+      const double change = static_cast<double>(now->parameters()[k]) - static_cast<double>(before_[k]);
+      square += change * change;
+    }
+    observer_.step(info, std::sqrt(square));
+    keep(*now);
+    return info;
+  }
+
+  void forget() { before_.clear(); }  // once the weights are others
+
+ private:
+  void keep(const Model<float>& now) { before_.assign(now.parameters().begin(), now.parameters().end()); }
+
+  Trainer<float>& trainer_;
+  StepObserver& observer_;
+  std::vector<float> before_;  // the weights after the last step
+};
+
 class OneAtATime final : public Learner {
  public:
   OneAtATime(Model<float>& model, const LearnerOptions& options)
@@ -55,9 +89,15 @@ class OneAtATime final : public Learner {
                          .schedule = options.schedule,
                          .l2 = options.l2}) {}
 
+  void watch(StepObserver& observer) override { watcher_.emplace(trainer_, observer); }
+
   Learned learn(std::span<const Sample<float>> samples) override {
     infos_.resize(samples.size());
-    ignd::learn<float>(trainer_, samples, infos_);
+    if (watcher_) {
+      for (std::size_t k = 0; k < samples.size(); ++k) infos_[k] = watcher_->step(samples[k]);
+    } else {
+      ignd::learn<float>(trainer_, samples, infos_);
+    }
     Learned learned;
     for (; learned.samples < samples.size(); ++learned.samples) {
       const StepInfo& info = infos_[learned.samples];
@@ -70,10 +110,14 @@ class OneAtATime final : public Learner {
   StepStatus status() const override { return trainer_.status(); }
   std::unique_ptr<Model<float>> snapshot() const override { return trainer_.snapshot(); }
   void save(Checkpoint& checkpoint) const override { trainer_.save(checkpoint); }
-  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+  void restore(const Checkpoint& checkpoint) override {
+    trainer_.restore(checkpoint);
+    if (watcher_) watcher_->forget();
+  }
 
  private:
   Trainer<float> trainer_;
+  std::optional<WatchedSteps> watcher_;
   std::vector<StepInfo> infos_;
 };
 
@@ -85,6 +129,10 @@ class InBatches final : public Learner {
                          .schedule = options.schedule,
                          .l2 = options.l2,
                          .batch = batch}) {}
+
+  void watch(StepObserver& /*observer*/) override {
+    throw InvalidArgument("the steps of batches, and of models with several outputs, cannot be logged");
+  }
 
   Learned learn(std::span<const Sample<float>> samples) override {
     const BatchStepInfo info = trainer_.step(samples);
@@ -135,8 +183,16 @@ std::vector<std::pair<std::string, std::string>> describe(const Dataset& dataset
                                  {"epochs", std::to_string(run.epochs)},
                                  {"patience", std::to_string(run.patience)},
                                  {"last", run.keep_last ? "yes" : "no"},
+                                 {"initial factor", run.initial_factor == 1 ? "" : format_number(run.initial_factor)},
                                  {"batch", run.batch ? describe(*run.batch) : ""}});
   return options;
+}
+
+std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const TrainingOptions& options) {
+  auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  if (options.initial_factor == 1) return model;
+  for (float& w : model->parameters()) w *= static_cast<float>(options.initial_factor);
+  return model;
 }
 
 std::string option_entry(const std::string& name) { return "run.option." + name; }
@@ -200,7 +256,7 @@ void check_run(const Dataset& dataset, const TrainingOptions& options) {
 Run::Run(const Dataset& dataset, TrainingOptions options)
     : dataset_(dataset),
       options_(std::move(options)),
-      model_(make_model<float>(dataset.model_spec(options_.model), options_.seed)),
+      model_(initial_model(dataset, options_)),
       batch_(batch_of(*model_, options_.batch)),
       learner_(make_learner(*model_, learner_options(dataset, options_, batch_))),
       at_a_time_(batch_ ? batch_->size : dataset.samples_at_a_time()),
@@ -306,6 +362,8 @@ std::optional<EpochReport> Run::learn_epoch(const std::atomic<bool>& stop, const
   if (status_ != RunStatus::running) return std::nullopt;
   return finish_epoch(stop);
 }
+
+void Run::watch_steps(StepObserver& observer) { learner_->watch(observer); }
 
 std::unique_ptr<Model<float>> Run::last() const { return learner_->snapshot(); }
 

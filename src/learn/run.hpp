@@ -19,12 +19,14 @@ namespace ignd {
 
 class Checkpoint;
 class Learner;
+class StepObserver;
 
 // How a model is trained.
 struct TrainingOptions {
   std::string model = "mlp:32,64,32";
   Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
+  double initial_factor = 1;        // of the initial weights
   std::string schedule = "cosine";  // as run_schedule takes it
   std::uint64_t epochs = 20;
   std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
@@ -32,8 +34,8 @@ struct TrainingOptions {
   double l2 = 0;
   std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
-  // A run of a search or a study: a model that collapsed, a rate that l2 does not allow or a lambda that leaves a system
-  // singular fails the run instead of throwing.
+  // A run of a search or a study: a model that collapsed, a rate that l2 does not allow or a lambda that leaves a
+  // system singular fails the run instead of throwing.
   bool is_trial = false;
 };
 
@@ -109,6 +111,10 @@ class Run final : public RunView {
   // have been learned in all, and then reports nothing. Now and then it calls `progress`.
   std::optional<EpochReport> learn_epoch(const std::atomic<bool>& stop, const std::function<void()>& progress,
                                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+
+  // Shows it every step from now on, which costs a copy of the weights each and changes nothing of the run. The
+  // observer must outlive the run. Throws InvalidArgument for a run in batches.
+  void watch_steps(StepObserver& observer);
 
   std::unique_ptr<Model<float>> last() const override;
   std::unique_ptr<Model<float>> kept() const override;

@@ -130,6 +130,7 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
   if (training.batch && training.batch->size == 0) {
     faults.emplace_back("exact steps, and other options of batches, need a batch of one row at least");
   }
+  if (spec.record.steps && training.batch) faults.emplace_back("the steps of batches cannot be recorded");
   if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
   if (!(training.l2 >= 0) || !std::isfinite(training.l2)) {
     faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", training.l2));

@@ -40,6 +40,9 @@ struct RunResult {
   std::vector<double> x, y;
   std::vector<double> validation_y = {};
 
+  // What the steps were like, as StepLog has it in numbers; empty where that was not asked for.
+  std::vector<double> steps = {};
+
   // Further numbers by name: columns of the table for experiments that ask for them.
   std::vector<std::pair<std::string, double>> extras;
 

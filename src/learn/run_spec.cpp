@@ -288,10 +288,21 @@ void add_study_keys(std::vector<RunKey>& keys) {
   add(flag_key(
       "scale-target", table, "learn numbers as deviations from their mean, not in their units",
       [](auto& spec) -> auto& { return spec.dataset.scale_target; }));
+  RunKey target_factor = number_key(
+      "target-factor", table, "what numbers are multiplied by before they are learned", 1e12,
+      [](auto& spec) -> auto& { return spec.dataset.target_factor; });
+  target_factor.low = 1e-12;
+  add(std::move(target_factor));
+  add(flag_key(
+      "above-median", table, "learn whether a number is above the median of its column, as two classes",
+      [](auto& spec) -> auto& { return spec.dataset.above_median; }));
   add(choice_key(
       "input-factors", table, "what encoded inputs are multiplied by: 1, 100, or each its own 10^U(-2,2)",
       {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_of(spec.dataset.factors); },
       [](RunSpec& spec, const std::string& value) { spec.dataset.factors = factors_named(value); }));
+  add(number_key(
+      "initial-factor", table, "what the initial weights are multiplied by", 1e12,
+      [](auto& spec) -> auto& { return spec.training.initial_factor; }));
   add(count_key(
       "training-samples", samples, "limit on the number of training samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_training; }));
@@ -319,6 +330,9 @@ void add_study_keys(std::vector<RunKey>& keys) {
   add(flag_key(
       "timed", samples, "time the learning: the column `seconds`, which no two runs have alike",
       [](auto& spec) -> auto& { return spec.record.timed; }));
+  add(flag_key(
+      "steps", samples, "record what the steps were like, for a figure of steps; not with batches",
+      [](auto& spec) -> auto& { return spec.record.steps; }));
 }
 
 std::vector<RunKey> make_keys() {

@@ -91,6 +91,7 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
   target_ = fit_target(table, target_column_, rows_, split_.train, options.loss, options.positive);
   target_deviation_ = target_.deviation;
   if (!options.scale_target && !target_.is_class()) target_.mean = 0, target_.deviation = 1;
+  multiply_target();
   fit_encoder();
   draw_factors();
   if (options.balanced) balance_classes();
@@ -215,6 +216,15 @@ void TableDataset::fit_encoder() {
   at_ = encoder_.match(table_);
 }
 
+void TableDataset::multiply_target() {
+  if (options_.target_factor == 1) return;
+  if (target_.is_class() || target_.logarithm) {
+    throw InvalidArgument(fmt::format("the target {} is not learned as a number, so it can have no target-factor",
+                                      in_quotes(target_.name)));
+  }
+  target_.deviation /= options_.target_factor;
+}
+
 void TableDataset::draw_factors() {
   if (options_.factors == InputFactors::one) return;
   RandomStream stream(0, "input scales");
@@ -293,6 +303,8 @@ std::vector<std::pair<std::string, std::string>> TableDataset::options_used() co
           {"use-ids", options_.use_ids ? "yes" : ""},
           {"scaling", options_.scaling == NumberScaling::standard ? "standard" : ""},
           {"scale-target", options_.scale_target ? "" : "no"},
+          {"target-factor", options_.target_factor == 1 ? "" : format_number(options_.target_factor)},
+          {"above-median", options_.above_median ? "yes" : ""},
           // Runs of earlier versions have no such entry, and were split in another way.
           {"split", target_.is_class() && !options_.split_by && !options_.split_time ? "by class" : ""},
           {"bad-rows", options_.skip_bad_rows ? "skip" : ""}};

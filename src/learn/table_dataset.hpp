@@ -57,6 +57,7 @@ class TableDataset final : public Dataset {
   void keep_good_rows(const FaultOf& fault_of);
   std::string common_fault(std::uint32_t row) const;
   Split split_rows(const Target& target) const;
+  void multiply_target();
   void fit_encoder();
   void draw_factors();
   void balance_classes();

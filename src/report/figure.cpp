@@ -1,11 +1,13 @@
 #include "report/figure.hpp"
 
 #include "base/text.hpp"
+#include "learn/step_log.hpp"
 #include "report/format.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -343,6 +345,61 @@ FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, Lin
   return panel;
 }
 
+// A quantity of the steps in an interval, over the seeds that have it; none where it cannot be on a logarithmic axis.
+std::optional<FigurePoint> step_point(const std::vector<std::vector<StepLog::Row>>& runs, std::size_t interval,
+                                      std::size_t quantity) {
+  const auto over_seeds = [&](std::size_t level) {
+    std::vector<double> values;
+    for (const auto& rows : runs) {
+      if (interval < rows.size()) values.push_back(rows[interval].at[quantity][level]);
+    }
+    const Spread spread = spread_of_logarithms(values);
+    return spread.mean ? std::optional(std::pow(10.0, *spread.mean)) : std::nullopt;
+  };
+  constexpr std::size_t median = StepLog::levels.size() / 2;
+  const auto low = over_seeds(0), middle = over_seeds(median), high = over_seeds(StepLog::levels.size() - 1);
+  if (!middle || !is_drawable(*middle)) return std::nullopt;
+  FigurePoint point{static_cast<double>(runs.front()[interval].steps), *middle, {}};
+  if (low && high && is_drawable(*high)) point.band = {*low, *high};
+  return point;
+}
+
+FigureLine step_line(const MethodResults& method, std::size_t quantity) {
+  std::vector<std::vector<StepLog::Row>> runs;
+  for (const SeedResult& run : method.runs) {
+    if (!run.result.steps.empty()) runs.push_back(StepLog::rows_of(run.result.steps));
+  }
+  // The longest run says where the intervals end.
+  std::ranges::sort(runs, std::greater(), [](const auto& rows) { return rows.size(); });
+  FigureLine line;
+  line.name = method.name;
+  for (std::size_t interval = 0; !runs.empty() && interval < runs.front().size(); ++interval) {
+    if (const auto point = step_point(runs, interval, quantity)) line.points.push_back(*point);
+  }
+  return line;
+}
+
+FigurePanel step_panel(const PanelResults& results, std::size_t quantity, LineStyles& styles) {
+  static constexpr std::array<const char*, StepLog::quantities.size()> titles{"xi", "s = ||j||^2", "size of h",
+                                                                              "length of the step"};
+  FigurePanel panel;
+  panel.title = fmt::format("{}: {}", title_of(results), titles[quantity]);
+  Range x, y;
+  for (const MethodResults& method : results.methods) {
+    FigureLine line = step_line(method, quantity);
+    if (line.points.empty()) continue;
+    line.style = styles.of(method.name);
+    for (const FigurePoint& point : line.points) x.include(point.x);
+    y.include(line);
+    panel.lines.push_back(std::move(line));
+  }
+  if (panel.lines.empty()) return panel;
+  panel.low_x = 0;
+  panel.high_x = x.high;
+  set_y_range(panel, y, true);
+  return panel;
+}
+
 }  // namespace
 
 LineStyle line_style(std::size_t index) {
@@ -404,6 +461,27 @@ Figure rate_figure(const ExperimentResults& experiment) {
   return figure;
 }
 
+Figure step_figure(const ExperimentResults& experiment) {
+  Figure figure;
+  figure.name = "steps";
+  figure.heading = "What the steps are like";
+  figure.title = title_of(experiment) + (experiment.preview ? " (preview)" : "");
+  figure.x_label = "steps";
+  figure.y_label = "median, 5 to 95 %";
+  figure.log_y = true;
+  figure.caption =
+      "Lines are medians over the steps of an interval, shaded regions reach from their 5 % to their 95 % quantile; "
+      "both "
+      "are geometric means over the seeds.";
+  LineStyles styles;
+  for (const PanelResults& panel : experiment.panels) {
+    for (std::size_t quantity = 0; quantity < StepLog::quantities.size(); ++quantity) {
+      figure.panels.push_back(step_panel(panel, quantity, styles));
+    }
+  }
+  return figure;
+}
+
 std::vector<Figure> figures_of(FigureKind kind, const ExperimentResults& experiment) {
   std::vector<Figure> figures;
   const bool validated = has_curve(experiment, CurvePart::validation);
@@ -417,6 +495,9 @@ std::vector<Figure> figures_of(FigureKind kind, const ExperimentResults& experim
       break;
     case FigureKind::rates:
       figures.push_back(rate_figure(experiment));
+      break;
+    case FigureKind::steps:
+      figures.push_back(step_figure(experiment));
       break;
   }
   return figures;

@@ -60,6 +60,9 @@ Figure curve_figure(const ExperimentResults& experiment, CurvePart part = CurveP
 // The same over training time, for methods whose runs were timed.
 Figure seconds_figure(const ExperimentResults& experiment);
 
+// What the steps of the methods were like, for runs that recorded them: for each panel one of every quantity.
+Figure step_figure(const ExperimentResults& experiment);
+
 // The score at each learning rate of the search: how sensitive a method is to tuning.
 Figure rate_figure(const ExperimentResults& experiment);
 
