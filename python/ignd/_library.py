@@ -78,6 +78,10 @@ class _Trained:
     def _inputs(self, x: ArrayLike) -> np.ndarray:
         return np.ascontiguousarray(x, dtype=self._dtype)
 
+    def _arrays(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray | None, ...]:
+        counts = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        return self._inputs(x), np.ascontiguousarray(y, dtype=np.float64), counts
+
     @property
     def model(self) -> Model:
         """The model that is trained; `snapshot` copies it with all weights up to date."""
@@ -146,9 +150,7 @@ class Trainer(_Trained):
 
     def learn(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> _core.StepInfo:
         """Learns the rows of a matrix in their order, exactly like a loop of `step`; returns the last step."""
-        counts = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-        return self._trainer.learn(self._inputs(x), targets, counts)  # type: ignore[no-any-return]
+        return self._trainer.learn(*self._arrays(x, y, weights))  # type: ignore[no-any-return]
 
 
 class BatchTrainer(_Trained):
@@ -186,15 +188,11 @@ class BatchTrainer(_Trained):
 
     def step(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> _core.BatchStepInfo:
         """Takes one step with the rows of a matrix, at most `size` of them."""
-        counts = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-        return self._trainer.step(self._inputs(x), targets, counts)  # type: ignore[no-any-return]
+        return self._trainer.step(*self._arrays(x, y, weights))  # type: ignore[no-any-return]
 
     def learn(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> _core.BatchStepInfo:
         """Learns the rows of a matrix in their order, `size` of them at a time; returns the last step."""
-        counts = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-        return self._trainer.learn(self._inputs(x), targets, counts)  # type: ignore[no-any-return]
+        return self._trainer.learn(*self._arrays(x, y, weights))  # type: ignore[no-any-return]
 
     @property
     def damping(self) -> float:
