@@ -14,8 +14,8 @@ balcony = random.random(rows) < 0.3
 rent = 9 * size + 350 * (town == "Bonn") + 120 * balcony + (since.year - 2005) * 15 + random.normal(0, 40, rows)
 
 table = pd.DataFrame({
-    "size": [f"{value:.0f} sqm" if value > 195 else f"{value:.0f}" for value in size],  # a few with a unit
-    "deposit": [f"{3 * value:,.2f} €" for value in rent + random.normal(0, 200, rows)],
+    "size": [f"{value:.0f}" if value > 25 else "?" for value in size],
+    "deposit": [f"{3 * value:,.2f} €" for value in rent + random.normal(0, 600, rows)],
     "town": town,
     "since": since,
     "balcony": balcony,

@@ -180,6 +180,16 @@ auto snapshot(const Trainer& trainer, bool averaged) {
   return trainer.snapshot(averaged ? ignd::Iterate::averaged : ignd::Iterate::last);
 }
 
+// What both kinds of trainers have.
+template <class Trainer>
+void bind_shared(nb::class_<Trainer>& trainer) {
+  trainer.def("snapshot", &snapshot<Trainer>, nb::arg("averaged") = false, "A copy of the model as it is now.")
+      .def_prop_ro("steps", &Trainer::steps)
+      .def_prop_ro("status", [](const Trainer& made) { return to_string(made.status()); })
+      .def("state", &save_state<Trainer>, "All it takes to continue bit by bit, as bytes.")
+      .def("restore", &restore_state<Trainer>, nb::arg("state"));
+}
+
 template <class T>
 ignd::StepInfo learn(ignd::Trainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
                      const std::optional<Doubles>& weights) {
@@ -192,7 +202,8 @@ template <class T>
 void bind_trainer(nb::module_& module, const std::string& suffix) {
   using nb::arg;
   using Trainer = ignd::Trainer<T>;
-  nb::class_<Trainer>(module, ("Trainer" + suffix).c_str(), "Trains a model on one sample at a time.")
+  nb::class_<Trainer> bound(module, ("Trainer" + suffix).c_str(), "Trains a model on one sample at a time.");
+  bound
       .def(
           "__init__",
           [](Trainer* made, Model<T>& model, const std::shared_ptr<ignd::Loss>& loss, const std::string& rule,
@@ -216,12 +227,8 @@ void bind_trainer(nb::module_& module, const std::string& suffix) {
           arg("x"), arg("y"), arg("weight") = 1, arg("index") = nb::none(),
           "Learns one sample and says what it saw before the weights moved.")
       .def("learn", &learn<T>, arg("x"), arg("y"), arg("weights") = nb::none(),
-           "Learns the rows of a matrix in their order; returns the last step.")
-      .def("snapshot", &snapshot<Trainer>, arg("averaged") = false, "A copy of the model as it is now.")
-      .def_prop_ro("steps", &Trainer::steps)
-      .def_prop_ro("status", [](const Trainer& trainer) { return to_string(trainer.status()); })
-      .def("state", &save_state<Trainer>, "All it takes to continue bit by bit, as bytes.")
-      .def("restore", &restore_state<Trainer>, arg("state"));
+           "Learns the rows of a matrix in their order; returns the last step.");
+  bind_shared(bound);
 }
 
 // The rows of a matrix in their order, in mini-batches of the trainer's size.
@@ -243,7 +250,8 @@ template <class T>
 void bind_batch_trainer(nb::module_& module, const std::string& suffix) {
   using nb::arg;
   using Trainer = ignd::BatchTrainer<T>;
-  nb::class_<Trainer>(module, ("BatchTrainer" + suffix).c_str(), "Trains a model on mini-batches.")
+  nb::class_<Trainer> bound(module, ("BatchTrainer" + suffix).c_str(), "Trains a model on mini-batches.");
+  bound
       .def(
           "__init__",
           [](Trainer* made, Model<T>& model, const nb::object& loss, const std::string& rule,
@@ -275,12 +283,8 @@ void bind_batch_trainer(nb::module_& module, const std::string& suffix) {
           arg("x"), arg("y"), arg("weights") = nb::none(), "Takes one step with the rows of a matrix.")
       .def("learn", &learn_batches<T>, arg("x"), arg("y"), arg("weights") = nb::none(),
            "Learns the rows of a matrix in their order, batch by batch; returns the last step.")
-      .def("snapshot", &snapshot<Trainer>, arg("averaged") = false, "A copy of the model as it is now.")
-      .def_prop_ro("steps", &Trainer::steps)
-      .def_prop_ro("damping", &Trainer::lambda)
-      .def_prop_ro("status", [](const Trainer& trainer) { return to_string(trainer.status()); })
-      .def("state", &save_state<Trainer>, "All it takes to continue bit by bit, as bytes.")
-      .def("restore", &restore_state<Trainer>, arg("state"));
+      .def_prop_ro("damping", &Trainer::lambda);
+  bind_shared(bound);
 }
 
 template <class T>

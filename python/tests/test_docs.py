@@ -36,6 +36,14 @@ def test_code_in_pages_runs(page, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", ["drift", "messy_table"])
+def test_examples_run(name, tmp_path):
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "python" / f"{name}.py")], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
 def test_types():
     folder = Path(ignd.__path__[0])
     done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"),
