@@ -67,7 +67,10 @@ class Online {
     const std::vector<std::string>& columns = learner_.columns();
     if (columns.empty()) {
       example_.clear();
-      for (const auto& [name, cell] : row) example_.emplace_back(text_of(nb::str(name).ptr()), cell_of(cell));
+      for (const auto& [name, cell] : row) {
+        if (!PyUnicode_Check(name.ptr())) throw nb::type_error("the keys of an example must be texts");
+        example_.emplace_back(text_of(name.ptr()), cell_of(cell));
+      }
       return;
     }
     if (names_.size() != columns.size()) remember(columns);

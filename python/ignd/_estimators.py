@@ -81,24 +81,19 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
         """The table as it is, or an array of numbers or texts, checked as scikit-learn wants it."""
         if is_frame(X) and not issparse(X):
             names = column_names(X)
-            if hasattr(X, "iloc") or hasattr(X, "__dataframe__") or names is None:
-                validate_data(self, X, skip_check_array=True, reset=reset)
-            self._check_names(names, reset=reset)
             if names is not None and len(names) == 0:
                 raise ValueError("0 feature(s) (shape=(?, 0)) while a minimum of 1 is required.")
+            if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+                validate_data(self, X, skip_check_array=True, reset=reset)
+            elif reset and names is not None:  # scikit-learn knows no such tables
+                self.n_features_in_ = len(names)
+                self.feature_names_in_ = np.array(names, dtype=object)
             return X
         if hasattr(X, "dtype") and getattr(X.dtype, "kind", "") == "O":
             array = check_array(X, dtype=None, ensure_all_finite=False)
             validate_data(self, array, skip_check_array=True, reset=reset)
             return _numbers_or_texts(array)
         return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
-
-    def _check_names(self, names: list[str] | None, *, reset: bool) -> None:
-        if names is None:
-            return
-        if reset:
-            self.n_features_in_ = len(names)
-            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _frame(self, X: Any, *, reset: bool) -> _core.Frame:  # noqa: N803
         table = self._read(X, reset=reset)
@@ -116,7 +111,7 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
         categories: bool,
     ) -> None:
         table = self._read(X, reset=True)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, table, dtype=np.float64)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
         held_out = 0
         if eval_set is not None:
             table, y, weights, held_out = self._append(table, y, weights, eval_set)
@@ -151,7 +146,7 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
         """Learns rows once, in their order. The first ones decide how columns are read and scaled."""
         first = not hasattr(self, "_partial")
         table = self._read(X, reset=first)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, table, dtype=np.float64)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
         frame = to_frame(table)
         target = _free_name("target", frame.columns)
         add_column(frame, target, y, categories=categories)
@@ -306,7 +301,7 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
         settings = self._settings()
         if len(self.classes_) > 2:  # which might be numbers, or texts that are
             settings.setdefault("loss", "softmax")
-        weights = self._weights(X, labels, sample_weight)
+        weights = self._weights(labels, sample_weight)
         self._train(X, labels, weights, eval_set, progress, settings, categories=_needs_categories(self.classes_))
         self._order = self._order_of_classes()
         return self
@@ -331,18 +326,18 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
         settings = self._settings()
         if len(self.classes_) > 2:
             settings.setdefault("loss", "softmax")
-        weights = self._weights(X, labels, sample_weight)
+        weights = self._weights(labels, sample_weight)
         self._train_part(X, labels, weights, settings, categories=_needs_categories(self.classes_))
         self._order = self._order_of_classes()
         return self
 
-    def _weights(self, X: Any, labels: np.ndarray, given: ArrayLike | None) -> ArrayLike | None:  # noqa: N803
+    def _weights(self, labels: np.ndarray, given: ArrayLike | None) -> ArrayLike | None:
         if not isinstance(self.class_weight, Mapping):
             return given
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         weights: np.ndarray = of_class[np.searchsorted(self.classes_, labels)]
         if given is not None:
-            weights = weights * _check_sample_weight(given, X, dtype=np.float64)
+            weights = weights * _check_sample_weight(given, labels, dtype=np.float64)
         return weights
 
     def _order_of_classes(self) -> np.ndarray:

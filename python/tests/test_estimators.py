@@ -83,6 +83,16 @@ def test_frames_of_all_kinds_predict_alike(messy):
     np.testing.assert_array_equal(IgndRegressor(**QUICK).fit(pl.from_pandas(X), y).predict(X), expected)
 
 
+def test_tables_that_scikit_learn_does_not_know(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    columns = {name: X[name].to_numpy() for name in X}
+    model = IgndRegressor(**QUICK).fit(columns, y, sample_weight=np.ones(len(y)))
+    np.testing.assert_array_equal(model.predict(columns), IgndRegressor(**QUICK).fit(X, y).predict(X))
+    assert model.feature_names_in_.tolist() == list(X)
+    with pytest.raises(ValueError, match="'town' is missing|town"):
+        model.predict({name: columns[name] for name in columns if name != "town"})
+
+
 def test_columns_must_be_those_of_fit(messy):
     X, y = messy.drop(columns="rent"), messy["rent"]
     model = IgndRegressor(**QUICK).fit(X, y)

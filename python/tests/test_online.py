@@ -102,6 +102,11 @@ def test_bad_examples_change_nothing():
     assert (model.predict_one(probe), model.progressive) == before
 
 
+def test_keys_must_be_texts():
+    with pytest.raises(TypeError, match="must be texts"):
+        OnlineRegressor().learn_one({0: 1.0}, 1.0)
+
+
 def test_bad_options_are_refused():
     for options in ({"bits": 99}, {"loss": "square"}, {"schedule": "fast"}, {"optimizer": "igdn"}):
         with pytest.raises(ignd.InvalidArgument):
