@@ -17,8 +17,9 @@
     methods NAME               the tables of its report, methods as rows
     comparisons NAME           its comparisons seed by seed
     best-of NAME               of methods with several rates, the best
+    advice NAME                what the tool says of the experiment's settings
 
-The last five take what they print from the store in build/docs/NAME, which is made or completed first.
+The last six take what they print from the store in build/docs/NAME, which is made or completed first.
 
 scripts/docs.py puts the tables into the pages. IGND_DATA names the folder with the data sets.
 """
@@ -430,7 +431,8 @@ def timed(cell):
 
 
 def print_comparisons(experiment):
-    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]]
+    compared = [(panel["name"], pair) for panel in experiment["panels"] for pair in panel["comparisons"]
+                if pair["pairs"] > 0]
     if not compared:
         return
     print_table(
@@ -453,6 +455,8 @@ def score(method, found, table):
     if method not in found:
         return ""
     row = found[method]
+    if row["seeds"] == 0:
+        return "failed at every rate"
     if row["failed"] == 0 or row["mean"] is not None:
         text = spread(row["mean"], row["std"])
     elif row["failed"] == row["seeds"]:
@@ -460,6 +464,14 @@ def score(method, found, table):
     else:
         text = without_zeros(next(cells for cells in table if cells[0] == method)[2])
     return text + (f", {row['failed']} of {row['seeds']} failed" if row["failed"] else "")
+
+
+def advice(name):
+    """What the tool says of the settings, panel by panel."""
+    experiment, _ = finished_study(name)
+    for panel in experiment["panels"]:
+        for sentence in panel["advice"]:
+            print(f"- **{panel['name']}**: {sentence}")
 
 
 TABLES = {
@@ -474,7 +486,8 @@ TABLES = {
     "tokenizer": tokenizer,
     "images": images,
 }
-STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of}
+STUDIES = {"scores": scores, "study": study, "methods": methods, "comparisons": comparisons, "best-of": best_of,
+           "advice": advice}
 
 
 def main():

@@ -2,6 +2,7 @@
 
 #include "bench/peaks.hpp"
 #include "kernels/flush_to_zero.hpp"
+#include "rl/control_systems.hpp"
 #include "rl/frozen_lake.hpp"
 #include "rl/policy_iteration.hpp"
 #include "rl/q_learning.hpp"

@@ -432,6 +432,14 @@ TEST(Experiment, WhatIsWrongForAllMethodsIsSaidOnceWhereItStands) {
   EXPECT_TRUE(contains(faults[0], "row 2 of the map has 2 letters")) << faults[0];
 }
 
+TEST(Experiment, WhereNeitherIsBetterThereIsNothingToSearch) {
+  EXPECT_TRUE(parse_experiment(good, "test", {}).metric.is_contest);
+  const std::string unranked = replaced(good, "better = \"higher\"", "better = \"neither\"");
+  const auto faults = faults_of(replaced(unranked, "compare = [[\"IGNDQ\", \"QL\"]]", ""));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_TRUE(contains(faults[0], "nothing to search or to compare by")) << faults[0];
+}
+
 TEST(Experiment, EveryFaultIsFound) {
   const std::vector<std::pair<std::string, std::string>> changes{
       {"task = \"frozen-lake\"", "task = \"frozen-leak\""},
@@ -446,6 +454,7 @@ TEST(Experiment, EveryFaultIsFound) {
       {"columns = [\"early\"]", "by-default = \"fully\""},
       {"metric = { label = \"return\", better = \"higher\" }", ""},
       {"metric = { label = \"return\", better = \"higher\" }", "metric = 3"},
+      {"better = \"higher\"", "better = \"neither\""},  // and yet there are pairs to compare
       {"columns = [\"early\"]", "columns = [3]"},
       {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [[\"IGNDQ\"]]"},
       {"compare = [[\"IGNDQ\", \"QL\"]]", "compare = [\"IGNDQ\", \"QL\"]"},

@@ -1,6 +1,7 @@
 #include "rl/linear_system.hpp"
 
 #include "dense_algebra.hpp"
+#include "rl/control_systems.hpp"
 #include "support.hpp"
 
 #include <limits>
@@ -16,8 +17,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 ContinuousSystem random_system(RandomStream& stream, Index states, Index actions) {
-  return {random_matrix(stream, states, states), random_matrix(stream, states, actions),
-          random_definite(stream, states), random_definite(stream, actions)};
+  return {{random_matrix(stream, states, states), random_matrix(stream, states, actions),
+           random_definite(stream, states), random_definite(stream, actions)}};
 }
 
 // exp(A t) = sum (A t)^k / k! and what an input held for t adds, sum A^k t^(k+1) / (k+1)! B, term by term.
@@ -70,10 +71,10 @@ TEST(LinearSystem, HoldingAnActionIsTheLimitOfManySmallSteps) {
 
 TEST(LinearSystem, AnIntegratorIsKnownInClosedForm) {
   const MatrixXd one = MatrixXd::Identity(1, 1);
-  const auto held = hold_actions({MatrixXd::Zero(1, 1), 3 * one, one, one}, 0.5);
+  const auto held = hold_actions({{MatrixXd::Zero(1, 1), 3 * one, one, one}}, 0.5);
   EXPECT_DOUBLE_EQ(held.a(0, 0), 1);
   EXPECT_DOUBLE_EQ(held.b(0, 0), 1.5);
-  const auto decay = hold_actions({-2 * one, one, one, one}, 0.5);
+  const auto decay = hold_actions({{-2 * one, one, one, one}}, 0.5);
   EXPECT_NEAR(decay.a(0, 0), std::exp(-1), 1e-15);
   EXPECT_NEAR(decay.b(0, 0), (1 - std::exp(-1)) / 2, 1e-15);
 }
@@ -147,8 +148,8 @@ TEST(LinearSystem, NumbersThatAreNotFiniteAreRefusedAndAllFaultsListed) {
 
 TEST(LinearSystem, GrowthPastAllNumbersIsRefused) {
   const MatrixXd one = MatrixXd::Identity(1, 1);
-  EXPECT_NE(refusal({1e6 * one, one, one, one}, 1e6).find("shorter"), std::string::npos);
-  EXPECT_NE(refusal({1e300 * one, one, one, one}, 1e300).find("shorter"), std::string::npos);
+  EXPECT_NE(refusal({{1e6 * one, one, one, one}}, 1e6).find("shorter"), std::string::npos);
+  EXPECT_NE(refusal({{1e300 * one, one, one, one}}, 1e300).find("shorter"), std::string::npos);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ struct Element {
 
 struct Markup {
   std::vector<Element> elements;
-  std::string text;                 // what a reader sees, entities resolved
-  std::vector<std::string> faults;  // empty: every tag is closed, every attribute quoted, every entity known
+  std::vector<std::string> scripts;  // what runs
+  std::string text;                  // what a reader sees, entities resolved
+  std::vector<std::string> faults;   // empty: every tag is closed, every attribute quoted, every entity known
 };
 
 class MarkupReader {
@@ -39,10 +40,15 @@ class MarkupReader {
 
  private:
   void read_text() {
-    const std::string_view text = rest_.substr(0, std::min(rest_.find('<'), rest_.size()));
+    const bool raw = !open_.empty() && (open_.back() == "style" || open_.back() == "script");
+    const std::string end = raw ? "</" + open_.back() : "<";
+    const std::string_view text = rest_.substr(0, std::min(rest_.find(end), rest_.size()));
     rest_.remove_prefix(text.size());
-    if (!open_.empty() && open_.back() == "style") return;
-    markup_.text += resolved(text);
+    if (!raw) {
+      markup_.text += resolved(text);
+    } else if (open_.back() == "script") {
+      markup_.scripts.emplace_back(text);
+    }
   }
 
   std::string resolved(std::string_view text) {

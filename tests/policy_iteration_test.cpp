@@ -1,7 +1,7 @@
 #include "rl/policy_iteration.hpp"
 
 #include "dense_algebra.hpp"
-#include "rl/linear_system.hpp"
+#include "linear_control.hpp"
 #include "support.hpp"
 
 #include <array>
@@ -20,50 +20,11 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-LinearSystem uav() { return hold_actions(uav_system(), 0.1); }
-
-LinearSystem random_system(RandomStream& stream, Index states, Index actions) {
-  return {random_matrix(stream, states, states, 0.3), random_matrix(stream, states, actions),
-          random_definite(stream, states), random_definite(stream, actions)};
-}
-
 // zz' of the signals whose products x are: without the sign of z, which products do not know.
 MatrixXd outer_of(const QuadraticFeatures& features, std::span<const double> x) {
   MatrixXd m = 2 * features.matrix(x);
   m.diagonal() /= 2;
   return m;
-}
-
-// M of the values of a policy, from the definition: the rewards of a long run, in matrices.
-MatrixXd true_values(const LinearSystem& system, double discount, const MatrixXd& policy) {
-  const Index n = system.states();
-  const Index m = system.actions();
-  MatrixXd step(n, n + m);
-  step << system.a, system.b;
-  MatrixXd act(n + m, n);
-  act << MatrixXd::Identity(n, n), policy;
-  MatrixXd reward = MatrixXd::Zero(n + m, n + m);
-  reward.topLeftCorner(n, n) = -system.q;
-  reward.bottomRightCorner(m, m) = -system.r;
-  const MatrixXd onwards = act * step;
-  MatrixXd values = reward;
-  for (int k = 0; k < 5000; ++k) values = reward + discount * quadratic_form(values, onwards);
-  return values;
-}
-
-// A transition that is kept: copies of the features.
-struct Kept {
-  VectorXd x, next_x;
-  double reward;
-};
-
-std::vector<Kept> draw(Transitions& transitions, int count) {
-  std::vector<Kept> kept;
-  for (int i = 0; i < count; ++i) {
-    const Transition seen = transitions.next();
-    kept.push_back({to_eigen(seen.x), to_eigen(seen.next_x), seen.reward});
-  }
-  return kept;
 }
 
 TEST(QuadraticFeatures, AreTheQuadraticForm) {
@@ -193,103 +154,6 @@ TEST(Transitions, RefuseOptionsThatCannotBe) {
             std::string::npos);
 }
 
-TEST(SemiGradient, IsTheTextbookUpdate) {
-  constexpr double discount = 0.9;
-  for (const double noise : {0.0, 0.01}) {
-    for (const bool normalised : {false, true}) {
-      for (const double horizon : {0.0, 20.0}) {
-        Transitions transitions(uav(), {.noise = noise}, 5);
-        const double rate = normalised ? 0.7 : 1e-4;
-        const auto schedule = horizon > 0 ? Schedule::robbins_monro(rate, horizon) : Schedule::constant(rate);
-        const auto evaluation = make_semi_gradient(transitions.features().size(), discount,
-                                                   find_optimizer(normalised ? "nlms" : "sgd"), schedule);
-        VectorXd w = VectorXd::Zero(static_cast<Index>(transitions.features().size()));
-        for (int t = 0; t < 100; ++t) {
-          const Transition seen = transitions.next();
-          ASSERT_TRUE(evaluation->update(seen));
-          const VectorXd x = to_eigen(seen.x);
-          const double error = seen.reward + discount * w.dot(to_eigen(seen.next_x)) - w.dot(x);
-          const double alpha = horizon > 0 ? rate / (1 + t / horizon) : rate;
-          w += alpha * error / (normalised ? x.squaredNorm() : 1) * x;
-          EXPECT_LT((to_eigen(evaluation->weights()) - w).norm(), 1e-12 * (1 + w.norm()));
-        }
-      }
-    }
-  }
-}
-
-TEST(SemiGradient, FindsTheTrueValuesOfAPolicy) {
-  RandomStream stream(6, "values");
-  auto system = random_system(stream, 2, 1);
-  const MatrixXd policy = random_matrix(stream, 1, 2, 0.1);
-  Transitions transitions(system, {}, 6);
-  const auto evaluation =
-      make_semi_gradient(transitions.features().size(), 0.7, find_optimizer("nlms"), Schedule::constant(1));
-  PolicyIteration iteration(transitions, *evaluation, policy);
-  ASSERT_TRUE(iteration.evaluate(20'000));
-  const MatrixXd expected = true_values(system, 0.7, policy);
-  EXPECT_LT((transitions.features().matrix(evaluation->weights()) - expected).norm(), 1e-9 * expected.norm());
-  ASSERT_TRUE(iteration.improve());
-  EXPECT_LT((iteration.policy() - *greedy_policy(expected, 2)).norm(), 1e-9);
-}
-
-TEST(SemiGradient, SaysSoWhereNumbersStopBeingFinite) {
-  Transitions transitions(uav(), {}, 7);
-  const auto evaluation =
-      make_semi_gradient(transitions.features().size(), 0.9, find_optimizer("sgd"), Schedule::constant(1));
-  PolicyIteration iteration(transitions, *evaluation, MatrixXd::Zero(3, 5));
-  EXPECT_FALSE(iteration.evaluate(10'000));
-  EXPECT_FALSE(iteration.evaluate(1));
-  EXPECT_TRUE(to_eigen(evaluation->weights()).allFinite());
-}
-
-TEST(SemiGradient, ASystemThatRunsAwayIsNotFiniteEither) {
-  for (const char* optimizer : {"sgd", "nlms"}) {
-    auto system = uav();
-    system.a *= 1e100;
-    Transitions transitions(system, {}, 8);
-    const auto evaluation =
-        make_semi_gradient(transitions.features().size(), 0.9, find_optimizer(optimizer), Schedule::constant(1e-3));
-    PolicyIteration iteration(transitions, *evaluation, MatrixXd::Zero(3, 5));
-    EXPECT_FALSE(iteration.evaluate(100));
-  }
-}
-
-TEST(RlsTd, SolvesTheEquationsOfLeastSquares) {
-  constexpr double discount = 0.9;
-  RandomStream stream(9, "rls");
-  for (const double noise : {0.0, 0.1}) {
-    Transitions transitions(uav(), {.noise = noise}, 9);
-    const auto n = static_cast<Index>(transitions.features().size());
-    const auto evaluation = make_rls_td(transitions.features().size(), discount);
-    for (int policy = 0; policy < 3; ++policy) {
-      const VectorXd start = to_eigen(evaluation->weights());
-      MatrixXd left = rls_td_prior * MatrixXd::Identity(n, n);
-      VectorXd right = rls_td_prior * start;
-      transitions.follow(random_matrix(stream, 3, 5, 0.1));
-      evaluation->begin_policy();
-      for (const Kept& seen : draw(transitions, 300)) {
-        const std::vector<double> x(seen.x.begin(), seen.x.end());
-        const std::vector<double> next_x(seen.next_x.begin(), seen.next_x.end());
-        ASSERT_TRUE(evaluation->update({x, seen.reward, next_x}));
-        left += seen.x * (seen.x - discount * seen.next_x).transpose();
-        right += seen.reward * seen.x;
-      }
-      const VectorXd expected = solve(left, right);
-      EXPECT_LT((to_eigen(evaluation->weights()) - expected).norm(), 1e-6 * expected.norm());
-    }
-  }
-}
-
-TEST(RlsTd, SaysSoWhereNumbersStopBeingFinite) {
-  auto system = uav();
-  system.a *= 1e100;
-  Transitions transitions(system, {}, 8);
-  const auto evaluation = make_rls_td(transitions.features().size(), 0.9);
-  PolicyIteration iteration(transitions, *evaluation, MatrixXd::Zero(3, 5));
-  EXPECT_FALSE(iteration.evaluate(100));
-}
-
 TEST(GreedyPolicy, OfTheTrueValuesIsTheNextPolicyOfPolicyIteration) {
   RandomStream stream(10, "greedy");
   for (int trial = 0; trial < 50; ++trial) {
@@ -330,6 +194,19 @@ TEST(GreedyPolicy, NeedsTheWholeMatrixNegativeDefinite) {
   EXPECT_FALSE(greedy_policy(m, 2));
 }
 
+TEST(GreedyPolicy, OfThePapersConditionLooksAtTheActionsAlone) {
+  MatrixXd m = -MatrixXd::Identity(4, 4);
+  m(0, 0) = 1;
+  EXPECT_TRUE(greedy_policy(m, 2, Acceptance::actions));
+  m(3, 3) = 1;
+  EXPECT_FALSE(greedy_policy(m, 2, Acceptance::actions));
+  RandomStream stream(11, "acceptance");
+  for (int trial = 0; trial < 20; ++trial) {
+    const MatrixXd valid = -random_definite(stream, 5);
+    EXPECT_EQ(*greedy_policy(valid, 3, Acceptance::actions), *greedy_policy(valid, 3));
+  }
+}
+
 // Has the weights it is told to have.
 class Told final : public PolicyEvaluation {
  public:
@@ -361,6 +238,31 @@ TEST(PolicyIteration, KeepsThePolicyWhereTheValuesAllowNoBetterOne) {
   EXPECT_FALSE(iteration.last_was_rejected());
   EXPECT_EQ(iteration.policy(), MatrixXd(MatrixXd::Zero(3, 5)));
   EXPECT_EQ(iteration.rejections(), 4U);
+}
+
+TEST(PolicyIteration, KnowsHowMuchTheLastImprovementChanged) {
+  Transitions transitions(uav(), {}, 1);
+  Told told(transitions.features());
+  PolicyIteration iteration(transitions, told, MatrixXd::Zero(3, 5));
+  EXPECT_EQ(iteration.last_change(), std::numeric_limits<double>::infinity());
+  MatrixXd m = -MatrixXd::Identity(8, 8);
+  m(5, 0) = m(0, 5) = 0.25;  // K(0, 0) = 0.25
+  told.set(m);
+  EXPECT_TRUE(iteration.improve());
+  EXPECT_EQ(iteration.last_change(), 1);
+  EXPECT_EQ(iteration.improvements(), 1U);
+  m(5, 0) = m(0, 5) = 0.5;
+  told.set(m);
+  EXPECT_TRUE(iteration.improve());
+  EXPECT_EQ(iteration.last_change(), 0.5);
+  told.set(MatrixXd::Identity(8, 8));
+  EXPECT_TRUE(iteration.improve());  // rejected
+  EXPECT_EQ(iteration.last_change(), 0.5);
+  EXPECT_EQ(iteration.improvements(), 2U);
+  told.set(m);
+  EXPECT_TRUE(iteration.improve());
+  EXPECT_EQ(iteration.last_change(), 0);
+  EXPECT_EQ(iteration.improvements(), 3U);
 }
 
 TEST(PolicyIteration, HasDivergedAtTheThirdRejectionWithGrowingWeights) {

@@ -1,11 +1,15 @@
 #include "report/report.hpp"
 
 #include "base/text.hpp"
+#include "data/archive.hpp"
 #include "ignd/error.hpp"
 #include "made_up_results.hpp"
 #include "markup.hpp"
 #include "report/drawing.hpp"
 #include "report/format.hpp"
+#include "report/gnuplot.hpp"
+#include "report/page.hpp"
+#include "report/paper_table.hpp"
 #include "report/result_table.hpp"
 #include "scratch_folder.hpp"
 
@@ -15,6 +19,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -54,6 +59,20 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::string base64_of_sha256(const std::string& text) {
+  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string hex = sha256(text);
+  std::string out;
+  unsigned bits = 0;
+  unsigned held = 0;
+  for (const char c : hex) {
+    bits = bits * 16 + static_cast<unsigned>(c >= 'a' ? c - 'a' + 10 : c - '0');
+    for (held += 4; held >= 6; held -= 6) out += digits[(bits >> (held - 6)) % 64];
+    bits %= 1U << held;
+  }
+  return out + digits[(bits << (6 - held)) % 64] + "=";  // 256 bits are 42 digits and four bits
+}
+
 // Everything that can be wrong with a page, whatever is on it.
 void expect_sound_page(const std::string& html) {
   const Markup page = read_markup(html);
@@ -72,11 +91,17 @@ void expect_sound_page(const std::string& html) {
   EXPECT_TRUE(values_of(page, "src").empty());
   EXPECT_TRUE(values_of(page, "style").empty());
   for (const Element& element : page.elements) {
-    for (const auto* name : {"script", "link", "img", "iframe", "object", "embed", "base", "form"}) {
+    EXPECT_TRUE(element.name != "script" || element.attributes.empty()) << "the page's own, and inline";
+    for (const auto* name : {"link", "img", "iframe", "object", "embed", "base", "form"}) {
       EXPECT_NE(element.name, name);
     }
     for (const auto& [name, value] : element.attributes) EXPECT_FALSE(name.starts_with("on")) << name;
   }
+  EXPECT_EQ(page.scripts.size(), 1U);
+  EXPECT_TRUE(page.scripts == read_markup(report_page({})).scripts) << "the same whatever is on the page";
+  EXPECT_TRUE(contains(html, "script-src 'sha256-" + base64_of_sha256(page.scripts.at(0)) + "'"));
+  EXPECT_TRUE(contains(html, "content=\"default-src 'none';"));
+  EXPECT_FALSE(std::regex_search(html, std::regex("[^0-9]0 of 0[^0-9]")));
   EXPECT_FALSE(contains(html, "@import"));
   EXPECT_FALSE(contains(html, "url(http"));
 }
@@ -182,9 +207,10 @@ TEST(Report, FailuresThatAreWorthSomethingCountAndAreShown) {
 
 TEST(Report, APreviewIsNeverBesideThePaper) {
   const ExperimentResults preview = half_finished_preview();
-  const std::string text = text_of_page({preview});
-  EXPECT_TRUE(contains(text, "A preview"));
-  EXPECT_FALSE(contains(text, "0.73 ± 0.01"));
+  const std::string page = page_of({preview});
+  EXPECT_TRUE(contains(page, "A preview"));
+  EXPECT_FALSE(contains(page, "<td>0.73 ± 0.01</td>"));
+  EXPECT_TRUE(contains(page_of({lake_experiment()}), "<td>0.73 ± 0.01</td>"));
   const auto header = result_header(preview);
   EXPECT_EQ(std::ranges::find(header, "paper"), header.end());
   EXPECT_TRUE(contains(markdown_tables(preview), "A preview"));
@@ -252,6 +278,21 @@ TEST(Report, JsonHasTheNumbers) {
   }
 }
 
+TEST(Report, ShowsWhatRunsHaveLearnedAndWhatIsToBeKnownOfThem) {
+  const ScratchFolder scratch;
+  ExperimentResults experiment = control_experiment();
+  experiment.panels[1].advice = {"The initial policy has no finite cost."};
+  experiment.panels[1].methods[0].runs[0].result.matrices = {{"K", {{0.25, -3}, {1e-9, 0}}}};
+  write_report({experiment}, scratch / "report");
+  const std::string page = content_of(scratch / "report/report.html");
+  EXPECT_NE(page.find("The initial policy has no finite cost."), std::string::npos);
+  EXPECT_NE(page.find("<tr><td>0.25</td><td>-3</td></tr>\n<tr><td>1e-09</td><td>0</td></tr>"), std::string::npos);
+  const Json panels = Json::parse(content_of(scratch / "report/summary.json"))["experiments"][0]["panels"];
+  EXPECT_EQ(panels[1]["advice"], Json({"The initial policy has no finite cost."}));
+  EXPECT_EQ(panels[1]["rows"][0]["matrices"]["K"], Json({{0.25, -3.0}, {1e-9, 0.0}}));
+  EXPECT_TRUE(panels[0]["rows"][0]["matrices"].empty());
+}
+
 TEST(Report, WhatTakesNoRateHasNone) {
   ExperimentResults experiment = lake_experiment();
   MethodResults& baseline = experiment.panels[0].methods[0];
@@ -302,51 +343,95 @@ TEST(Report, TablesInMarkdownAndLatex) {
   }
 }
 
-TEST(Report, ThePapersTableSaysWhatIsMeasuredAndWhatIsNot) {
-  const auto experiment = [](const std::string& name, std::vector<MethodResults> methods, std::uint64_t done) {
-    ExperimentResults results;
-    results.name = name;
-    results.title = "T " + name;
-    results.paper = "table 2";
-    results.metric.label = "accuracy";
-    for (MethodResults& method : methods) method.paper_mean = 0.8;
-    results.panels = {{name, "P " + name, "", std::move(methods)}};
-    results.planned = 4;
-    results.done = done;
-    return results;
-  };
+// An experiment with one panel and numbers of the paper.
+ExperimentResults in_paper(const std::string& name, const std::string& place, std::vector<MethodResults> methods,
+                           std::uint64_t done) {
+  ExperimentResults results;
+  results.name = name;
+  results.title = "T " + name;
+  results.paper = place;
+  results.metric.label = "error";
+  for (MethodResults& method : methods) method.paper_mean = 0.8;
+  results.panels = {{name, "P " + name, "", std::move(methods)}};
+  results.planned = 4;
+  results.done = done;
+  return results;
+}
+
+TEST(Report, ThePapersTableHasOursBesideIt) {
   const std::vector<RunResult> two{scored_run(0.7), scored_run(0.9)};
+  const std::vector<RunResult> lower_two{scored_run(0.5), scored_run(0.6)};
   MethodResults half = method_with("SGD", {scored_run(0.7)});
   half.planned = 2;
-  std::vector<ExperimentResults> all{experiment("whole", {method_with("SGD", two), method_with("IGND", two)}, 4),
-                                     experiment("half", {half, method_with("Adam", {})}, 1),
-                                     experiment("none", {method_with("SGD", {})}, 0),
-                                     experiment("quick", {method_with("IGND", two)}, 4)};
+  std::vector<ExperimentResults> all{
+      in_paper("whole", "table 2 b", {method_with("SGD", two), method_with("IGND", two)}, 4),
+      in_paper("half", "table 2 a", {half, method_with("Adam", {})}, 1),
+      in_paper("quick", "table 2 c", {method_with("IGND", two)}, 4)};
   all[0].panels[0].methods.push_back(method_with("not in the paper", two));
-  all[3].preview = true;
-  const PaperTable table = paper_table(all);
-  EXPECT_EQ(table.header, (std::vector<std::string>{"", "", "SGD", "IGND", "Adam"}));
+  all[2].preview = true;
+  const std::vector<ExperimentResults> others{in_paper("absent", "table 2 d", {method_with("SGD", lower_two)}, 0)};
+  const PaperTable table = paper_table(all, others);
+  EXPECT_EQ(table.header, (std::vector<std::string>{"optimizer", "", "P half, error", "P whole, error",
+                                                    "P quick, error", "P absent, error"}))
+      << "in the order of the paper";
   std::vector<std::vector<std::string>> cells;
   for (const ResultRow& row : table.table.rows) cells.push_back(row.cells);
-  const std::string ours = "table 2";
-  EXPECT_EQ(cells, (std::vector<std::vector<std::string>>{{"P whole, accuracy", "paper", "0.8", "0.8", ""},
-                                                          {ours, "here, 2 seeds", "0.80 ± 0.14", "0.80 ± 0.14", ""},
-                                                          {"P half, accuracy", "paper", "0.8", "", "0.8"},
-                                                          {ours, "here, 2 seeds", "0.7 (1 of 2 seeds)", "", "not yet"},
-                                                          {"P none, accuracy", "paper", "0.8", "", ""},
-                                                          {ours, "here", "not yet", "", ""},
-                                                          {"P quick, accuracy", "paper", "", "0.8", ""},
-                                                          {ours, "here", "", "not yet", ""}}));
-  EXPECT_EQ(table.missing,
-            (std::vector<std::string>{"T half (table 2): 1 of 4 runs are there; ignd reproduce half",
-                                      "T none (table 2): not measured yet; ignd reproduce none",
-                                      "T quick (table 2): there is a preview only; ignd reproduce quick"}));
+  EXPECT_EQ(cells, (std::vector<std::vector<std::string>>{{"SGD", "paper", "0.8", "0.8", "", "0.8"},
+                                                          {"", "here", "0.7 (1 of 2 seeds)", "0.80 ± 0.14", "", "–"},
+                                                          {"Adam", "paper", "0.8", "", "", ""},
+                                                          {"", "here", "–", "", "", ""},
+                                                          {"IGND", "paper", "", "0.8", "0.8", ""},
+                                                          {"", "here", "", "0.80 ± 0.14", "–", ""}}));
+  EXPECT_TRUE(std::ranges::all_of(table.table.rows, [](const ResultRow& row) { return row.bold.empty(); }))
+      << "no test tells them apart";
+  EXPECT_EQ(table.missing, (std::vector<std::string>{"T half (table 2 a): 1 of 4 runs are there; ignd reproduce half",
+                                                     "T quick (table 2 c): there is a preview only; ignd reproduce "
+                                                     "quick"}))
+      << "nothing of what was not asked for";
+  EXPECT_EQ(table.table.notes.back(), "Not part of this report: P absent.");
+  EXPECT_TRUE(paper_table({}, others).table.rows.empty());
+  EXPECT_TRUE(paper_table({all[2]}, others).table.rows.empty()) << "a preview has nothing to stand beside it";
+  EXPECT_TRUE(paper_table({all[2]}, others).missing.empty());
 
   const ScratchFolder scratch;
-  write_report({all[0]}, scratch / "with", "gnuplot", all);
-  write_report({all[0]}, scratch / "without");
-  EXPECT_TRUE(contains(content_of(scratch / "with/report.html"), "What the paper has, and what is measured of it"));
-  EXPECT_FALSE(contains(content_of(scratch / "without/report.html"), "What the paper has"));
+  write_report({all[0]}, scratch / "with", "gnuplot", others);
+  write_report({lake_experiment()}, scratch / "control");
+  const std::string page = content_of(scratch / "with/report.html");
+  expect_sound_page(page);
+  EXPECT_TRUE(contains(page, "The paper&#39;s numbers and ours"));
+  EXPECT_FALSE(contains(page, "not yet"));
+}
+
+TEST(Report, ThePapersTableIsBoldWhereATestTellsApart) {
+  const std::vector<RunResult> low{scored_run(0.50), scored_run(0.60), scored_run(0.55)};
+  const std::vector<RunResult> high{scored_run(0.71), scored_run(0.80), scored_run(0.76)};
+  const auto table =
+      paper_table({in_paper("a", "table 2", {method_with("SGD", high), method_with("IGND", low)}, 4)}).table;
+  EXPECT_EQ(table.rows[3].bold, std::vector<std::size_t>{2});
+  EXPECT_TRUE(table.rows[1].bold.empty());
+}
+
+TEST(Report, ConstantsAreWhatTheOptimizersSayOfThemselves) {
+  ExperimentResults experiment = in_paper("a", "table 2", {method_with("IGND", {}), method_with("Adam-IGND", {})}, 0);
+  auto& methods = experiment.panels[0].methods;
+  methods[0].rule = methods[1].rule = "gauss-newton";
+  methods[0].transform = "plain";
+  methods[1].transform = "adam:beta1=0.8";
+  methods.push_back(method_with("baseline", {}));
+  methods.back().rule = "normalized";
+  methods.back().rate = 0;
+  methods.push_back(method_with("nonsense", {}));
+  methods.back().rule = methods.back().transform = "<b>";
+  EXPECT_EQ(optimizer_constants(experiment),
+            (std::vector<std::string>{
+                "IGND, Adam-IGND: gauss-newton with eps_c = the loss's own (squared 0, logistic 0.01), eps_LM = 1e-5",
+                "Adam-IGND: adam with beta_1 = 0.8, beta_2 = 0.999, eps = 1e-8"}));
+  methods.resize(1);
+  methods[0].rule = "gauss-newton:eps_c=0.5,eps_lm=2";
+  EXPECT_EQ(optimizer_constants(experiment),
+            std::vector<std::string>{"IGND: gauss-newton with eps_c = 0.5, eps_LM = 2"});
+  const std::string page = page_of({experiment});
+  EXPECT_TRUE(contains(page, "<i>ε</i><sub>c</sub> = 0.5, <i>ε</i><sub>LM</sub> = 2")) << page;
 }
 
 TEST(Report, CurvesInCsv) {
@@ -385,7 +470,7 @@ TEST(Report, HostileNamesStayNames) {
   const std::string html = content_of(folder / "r" / "report.html");
   expect_sound_page(html);
   const Markup page = read_markup(html);
-  EXPECT_FALSE(contains(html, "<script"));
+  EXPECT_EQ(count(html, "<script"), 1U);
   EXPECT_GT(count(page.text, clean_text(hostile_text())), 20U) << "and can be read";
   for (const fs::path& file : written.files) {
     if (file.extension() != ".svg") continue;
@@ -683,9 +768,86 @@ TEST(Figure, LinesKeepTheirStyleAcrossPanels) {
   const auto panels = curve_figure(experiment).panels;
   EXPECT_EQ(panels[0].lines[1].name, panels[1].lines[0].name);
   EXPECT_EQ(panels[0].lines[1].style, panels[1].lines[0].style);
-  std::set<std::pair<std::string_view, std::string_view>> styles;
-  for (std::size_t k = 0; k < 35; ++k) styles.insert({line_style(k).colour, line_style(k).dashes});
-  EXPECT_EQ(styles.size(), 35U);
+}
+
+TEST(Figure, EveryPartOfADrawingBelongsToTheLineOfItsKey) {
+  const ScratchFolder folder;
+  ExperimentResults experiment = lake_experiment();
+  experiment.panels[0].methods.push_back(method_with("unknown <b>", {scored_run(1)}));
+  experiment.panels[0].methods.back().runs[0].result.x = {5};
+  experiment.panels[0].methods.back().runs[0].result.y = {0.5};
+  const std::string html = page_of({experiment});
+  expect_sound_page(html);
+  const Markup page = read_markup(html);
+  const auto ids = values_of(page, "id");
+  std::vector<std::string> parts;
+  for (const std::string& list : values_of(page, "data-parts")) {
+    EXPECT_FALSE(list.empty());
+    std::istringstream words(list);
+    for (std::string id; words >> id;) parts.push_back(id);
+  }
+  for (const std::string& id : parts) EXPECT_EQ(std::ranges::count(ids, id), 1) << id;
+  const auto drawn = std::ranges::count_if(ids, [](const std::string& id) { return contains(id, "gnuplot_plot_"); });
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(parts.size()), drawn) << "and none without a line";
+  const auto points = values_of(page, "data-points");
+  ASSERT_EQ(points.size(), 7U);
+  EXPECT_EQ(Json::parse(points[3]), Json::parse("[[5,0.5]]"));
+  const Json line = Json::parse(points[1]);
+  const auto& drawn_line = curve_figure(experiment).panels[0].lines[1];
+  ASSERT_EQ(line.size(), drawn_line.points.size());
+  EXPECT_NEAR(line.back().at(1), drawn_line.points.back().y, 1e-3);
+  EXPECT_NEAR(line.back().at(2), drawn_line.points.back().band->first, 1e-3);
+  const Json frame = Json::parse(values_of(page, "data-frame").at(0));
+  EXPECT_LT(frame.at("left"), frame.at("right"));
+}
+
+TEST(Figure, BandsEndAtTheEdgeOfThePanel) {
+  Figure figure;
+  FigurePanel panel;
+  panel.high_x = 4;
+  panel.low_y = 1;
+  panel.high_y = 2;
+  FigureLine line{"l", "", {"#000000", "", Mark::nothing}, {}};
+  line.points = {{0, 1.5, {{1.25, 1.75}}}, {2, 3, {{2.25, 3.75}}}, {4, 0, {{-1, 1.5}}}};
+  panel.lines = {line};
+  const std::string script = panel_script(figure, panel);
+  const std::size_t start = script.find("$band0 << EOD\n");
+  ASSERT_NE(start, std::string::npos);
+  std::istringstream block(script.substr(start + 14));
+  std::vector<std::array<double, 3>> points;
+  for (std::array<double, 3> p{}; block >> p[0] >> p[1] >> p[2];) points.push_back(p);
+  ASSERT_EQ(points.size(), 3U + 2 + 3) << "each crossing of an edge and a border is a point";
+  EXPECT_NEAR(points[1][0], 0.25, 1e-6) << "the upper edge leaves";
+  EXPECT_NEAR(points[1][1], 1.375, 1e-6) << "the lower one is still inside";
+  EXPECT_NEAR(points[1][2], 2, 1e-6);
+  for (const auto& point : points) {
+    EXPECT_GE(point[1], 1);
+    EXPECT_LE(point[2], 2);
+  }
+  panel.log_y = true;
+  EXPECT_EQ(run_gnuplot("gnuplot", panel_script(figure, panel)).fault, "") << "below zero there is no logarithm";
+}
+
+TEST(Figure, DrawingsHaveTheirAxesWhereTheScriptLooksForThem) {
+  ExperimentResults experiment = lake_experiment();
+  const Figure figure = curve_figure(experiment);
+  const auto [svg, fault] = run_gnuplot("gnuplot", panel_script(figure, figure.panels[0]));
+  ASSERT_EQ(fault, "");
+  EXPECT_TRUE(contains(svg, "viewBox=\"0 0 420 290\""));
+  double left = 0, top = 0;
+  const auto lines = plotted_lines(figure, figure.panels[0]);
+  std::size_t drawn = 3;  // after three bands
+  while (lines.at(drawn) != 0) ++drawn;
+  const std::size_t line = svg.find(fmt::format("<g id=\"gnuplot_plot_{}\"", drawn + 1));
+  const std::size_t start = svg.find(" d='M", line);
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_EQ(std::sscanf(svg.c_str() + start, " d='M%lf,%lf", &left, &top), 2);
+  const FigurePanel& panel = figure.panels[0];
+  const FigurePoint& point = panel.lines[0].points[0];
+  const double across = (point.x - panel.low_x) / (panel.high_x - panel.low_x);
+  const double up = (point.y - panel.low_y) / (panel.high_y - panel.low_y);
+  EXPECT_NEAR(left, PanelFrame::left + across * (PanelFrame::right - PanelFrame::left), 0.6);
+  EXPECT_NEAR(top, PanelFrame::bottom - up * (PanelFrame::bottom - PanelFrame::top), 0.6);
 }
 
 TEST(Figure, LongCurvesAreThinnedButKeepTheirEnds) {

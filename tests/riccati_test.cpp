@@ -1,5 +1,5 @@
 #include "dense_algebra.hpp"
-#include "rl/linear_system.hpp"
+#include "rl/control_systems.hpp"
 #include "support.hpp"
 
 #include <cmath>
@@ -17,8 +17,8 @@ using Eigen::MatrixXd;
 LinearSystem random_system(RandomStream& stream, double size) {
   const Index states = 1 + static_cast<Index>(stream.below(7));
   const Index actions = 1 + static_cast<Index>(stream.below(4));
-  return {random_matrix(stream, states, states, size / std::sqrt(static_cast<double>(states))),
-          random_matrix(stream, states, actions), random_definite(stream, states), random_definite(stream, actions)};
+  return {{random_matrix(stream, states, states, size / std::sqrt(static_cast<double>(states))),
+           random_matrix(stream, states, actions), random_definite(stream, states), random_definite(stream, actions)}};
 }
 
 // The cost of a horizon that is one step longer, and the first action that is best for it.
@@ -94,7 +94,7 @@ TEST(Riccati, WithoutAFutureTheBestActionIsNone) {
 
 // s' = a s + b u with the reward -(s^2 + u^2).
 LinearSystem scalar_system(double a, double b) {
-  return {MatrixXd::Constant(1, 1, a), MatrixXd::Constant(1, 1, b), MatrixXd::Ones(1, 1), MatrixXd::Ones(1, 1)};
+  return {{MatrixXd::Constant(1, 1, a), MatrixXd::Constant(1, 1, b), MatrixXd::Ones(1, 1), MatrixXd::Ones(1, 1)}};
 }
 
 TEST(Riccati, AScalarSystemIsSolvedByAQuadraticEquation) {

@@ -40,6 +40,11 @@ StoredRun run_of(RandomStream& stream) {
   for (std::uint64_t k = stream.below(3); k > 0; --k) {
     run.result.extras.emplace_back("number " + std::to_string(k), stream.normal());
   }
+  for (std::uint64_t k = stream.below(3); k > 0; --k) {
+    Rows rows(1 + stream.below(3), std::vector<double>(1 + stream.below(3)));
+    for (auto& row : rows) row[0] = stream.normal();
+    run.result.matrices.emplace_back("matrix " + std::to_string(k), rows);
+  }
   run.seconds = stream.uniform();
   run.version = "1.2.3";
   run.host = "a processor with 'quotes'";
@@ -243,7 +248,8 @@ TEST(Store, RefusesRunsThatMakeNoSense) {
   for (const auto* sql :
        {"UPDATE run SET status = 'fine'", "UPDATE run SET x = x'0102030405'", "UPDATE run SET x = x''",
         "UPDATE run SET y = x''", "UPDATE run SET validation_y = x'0102030405060708'",
-        "UPDATE run SET extras = 'early='", "UPDATE run SET extras = 'early'"}) {
+        "UPDATE run SET extras = 'early='", "UPDATE run SET extras = 'K=[[1,x]]'", "UPDATE run SET extras = 'K=[[1'",
+        "UPDATE run SET extras = 'early'"}) {
     const ScratchFolder scratch;
     {
       Store store(scratch / "r", Store::Access::write);

@@ -11,9 +11,26 @@
 namespace ignd {
 namespace {
 
-// "[[1,0],[0,1]]" to rows; the text was made by the reader of experiment files and is well-formed.
-std::vector<std::vector<double>> parse_rows(std::string_view text, const std::string& name) {
-  std::vector<std::vector<double>> rows;
+void check_range(const SettingKey& key, double value) {
+  if (value >= key.low && value <= key.high) return;
+  throw InvalidArgument(fmt::format("is {}, but must be between {} and {}", format_number(value),
+                                    format_number(key.low), format_number(key.high)));
+}
+
+}  // namespace
+
+std::string rows_text(const MatrixRows& rows) {
+  std::string text = "[";
+  for (const auto& row : rows) {
+    text += text.size() > 1 ? ",[" : "[";
+    for (std::size_t j = 0; j < row.size(); ++j) text += (j > 0 ? "," : "") + format_number(row[j]);
+    text += "]";
+  }
+  return text + "]";
+}
+
+MatrixRows parse_rows(std::string_view text, const std::string& name) {
+  MatrixRows rows;
   std::size_t at = 1;
   while ((at = text.find('[', at)) != std::string_view::npos) {
     const std::size_t end = text.find(']', at);
@@ -28,14 +45,6 @@ std::vector<std::vector<double>> parse_rows(std::string_view text, const std::st
   }
   return rows;
 }
-
-void check_range(const SettingKey& key, double value) {
-  if (value >= key.low && value <= key.high) return;
-  throw InvalidArgument(fmt::format("is {}, but must be between {} and {}", format_number(value),
-                                    format_number(key.low), format_number(key.high)));
-}
-
-}  // namespace
 
 const char* kind_name(SettingKey::Kind kind) {
   switch (kind) {
@@ -91,8 +100,6 @@ std::uint64_t Settings::count(const std::string& name) const { return parse_coun
 
 bool Settings::flag(const std::string& name) const { return word(name) == "true"; }
 
-std::vector<std::vector<double>> Settings::matrix(const std::string& name) const {
-  return parse_rows(word(name), name);
-}
+MatrixRows Settings::matrix(const std::string& name) const { return parse_rows(word(name), name); }
 
 }  // namespace ignd

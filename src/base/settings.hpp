@@ -3,10 +3,18 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace ignd {
+
+// A matrix, row by row.
+using MatrixRows = std::vector<std::vector<double>>;
+
+// "[[1,0],[0,1]]", and back. Numbers keep every digit; the reader throws InvalidArgument for a text of another form.
+std::string rows_text(const MatrixRows& rows);
+MatrixRows parse_rows(std::string_view text, const std::string& name);
 
 // A setting by name. One table of these feeds the command line, experiment files and the documentation.
 struct SettingKey {
@@ -37,7 +45,7 @@ class Settings {
   std::uint64_t count(const std::string& name) const;
   bool flag(const std::string& name) const;
   const std::string& word(const std::string& name) const;
-  std::vector<std::vector<double>> matrix(const std::string& name) const;  // empty where none was given
+  MatrixRows matrix(const std::string& name) const;  // empty where none was given
 
   const std::map<std::string, std::string>& values() const { return values_; }
   bool operator==(const Settings&) const = default;

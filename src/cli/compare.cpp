@@ -13,8 +13,8 @@
 #include "lab/plan.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/run_checks.hpp"
+#include "report/finding.hpp"
 #include "report/format.hpp"
-#include "report/statistics.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -151,6 +151,7 @@ class ExperimentSweep {
     const auto start = Clock::now();
     const std::uint64_t total = count_runs(experiment, &store_);
     std::uint64_t there = count_done(experiment);
+    if (there < total) print_advice(experiment);
     if (estimate_ == Estimate::wanted) print_estimate(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
@@ -166,6 +167,14 @@ class ExperimentSweep {
     }
     store_.add_wall_seconds(experiment.name, seconds_after(start));
     if (!stop_.flag()) reporter.finish(so_far);
+  }
+
+  static void print_advice(const Experiment& experiment) {
+    for (const Panel& panel : experiment.panels) {
+      for (const std::string& sentence : advice_on(experiment, panel)) {
+        print_error("{}: {}: {}\n", experiment.name, panel.title, sentence);
+      }
+    }
   }
 
   // Only for long sweeps, so that users can come back later or ask for less.

@@ -7,6 +7,7 @@
 #include "ignd/error.hpp"
 #include "lab/plan.hpp"
 #include "lab/store.hpp"
+#include "report/paper_table.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +30,11 @@ std::string command_in(const std::string& folder, const StoredExperiment& stored
 }
 
 ExperimentResults collect(const StoredExperiment& stored, const Store& store, const std::string& folder) {
-  ExperimentResults results = collect_results(parse_experiment(stored.file, stored.name, stored.options), store);
+  const Experiment experiment = parse_experiment(stored.file, stored.name, stored.options);
+  ExperimentResults results = collect_results(experiment, store);
+  for (std::size_t k = 0; k < results.panels.size(); ++k) {
+    results.panels[k].advice = advice_on(experiment, experiment.panels[k]);
+  }
   results.command = command_in(folder, stored);
   results.wall_seconds = stored.wall_seconds;
   for (const std::string& warning : results.warnings)
@@ -41,18 +46,17 @@ ExperimentResults collect(const StoredExperiment& stored, const Store& store, co
   return results;
 }
 
-// All experiments of the program that are in the paper, with the results of this folder, if it has any of them.
-std::vector<ExperimentResults> paper_results(const std::vector<ExperimentResults>& here, const Store& store) {
-  const auto in_paper = [](const auto& experiment) { return !experiment.paper.empty(); };
-  if (std::ranges::none_of(here, in_paper)) return {};
-  std::vector<ExperimentResults> all;
+// The program's other experiments with numbers of the paper: the paper's table has all of its columns, measured or not.
+std::vector<ExperimentResults> others_in_paper(const std::vector<ExperimentResults>& here, const Store& store) {
+  if (std::ranges::none_of(here, has_paper_numbers)) return {};
+  std::vector<ExperimentResults> others;
   std::vector<std::string> ignored;
   for (const ExperimentFile& file : read_experiments({}, {}, ignored)) {
-    if (!in_paper(file.experiment)) continue;
-    const auto found = std::ranges::find(here, file.experiment.name, &ExperimentResults::name);
-    all.push_back(found != here.end() ? *found : collect_results(file.experiment, store));
+    if (std::ranges::find(here, file.experiment.name, &ExperimentResults::name) != here.end()) continue;
+    ExperimentResults results = collect_results(file.experiment, store);
+    if (has_paper_numbers(results)) others.push_back(std::move(results));
   }
-  return all;
+  return others;
 }
 
 }  // namespace
@@ -74,7 +78,7 @@ int make_report(const std::string& folder) {
           printable(command_in(folder, stored), 500));
     }
   }
-  for (const std::string& warning : write_report(all, folder, "gnuplot", paper_results(all, store)).warnings)
+  for (const std::string& warning : write_report(all, folder, "gnuplot", others_in_paper(all, store)).warnings)
     print_error("ignd: {}\n", warning);
   print_data((std::filesystem::path(folder) / "report.html").string() + "\n");
   return code;

@@ -116,7 +116,7 @@ const std::vector<FileKey>& file_keys() {
        "a line of every panel, before the panel's own lines; its keys are those of `[[panel.method]]`"},
       {"", "panel", tables, true, "a part of the figure"},
       {"metric", "label", text, true, "its name on the axis and in the table"},
-      {"metric", "better", text, true, "\"higher\" or \"lower\""},
+      {"metric", "better", text, true, "\"higher\", \"lower\" or \"neither\""},
       {"metric", "scale", text, false,
        "\"linear\" (default), or \"log\": the axis is logarithmic, rates are chosen and methods compared by "
        "logarithms"},

@@ -37,6 +37,7 @@ struct ScoreInfo {
   std::string label;  // "policy error"
   bool higher_is_better = false;
   bool log_scale = false;  // the figure has a logarithmic axis, and logarithms are compared
+  bool is_contest = true;  // false: neither more nor less is better, and nothing is ranked
 };
 
 enum class FigureKind { curves, seconds, rates, steps };
@@ -180,6 +181,7 @@ struct PanelResults {
   std::string title;  // for people
   std::string note;   // how to read it; may be empty
   std::vector<MethodResults> methods;
+  std::vector<std::string> advice = {};  // what the task says of its settings
 };
 
 // Everything that the report shows of an experiment, collected from the store.

@@ -74,7 +74,12 @@ class Reader {
     if (const auto* metric = file_["metric"].as_table()) {
       check_keys(faults_, *metric, "metric", "'metric'");
       made_.metric.label = text_of(*metric, "label");
-      made_.metric.higher_is_better = choice_of(faults_, *metric, "better", {"higher", "lower"}, "lower") == "higher";
+      const std::string better = choice_of(faults_, *metric, "better", {"higher", "lower", "neither"}, "lower");
+      made_.metric.higher_is_better = better == "higher";
+      made_.metric.is_contest = better != "neither";
+      if (!made_.metric.is_contest && (file_.contains("search") || file_.contains("compare"))) {
+        faults_.add(*metric, "where neither is better there is nothing to search or to compare by");
+      }
       made_.metric.log_scale = choice_of(faults_, *metric, "scale", {"linear", "log"}, "linear") == "log";
     }
     if (const auto* columns = file_["columns"].as_array()) {

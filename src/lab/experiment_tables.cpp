@@ -105,17 +105,16 @@ namespace {
 bool is_finite_number(const toml::node& node) { return node.is_number() && std::isfinite(number_in(node)); }
 
 std::string matrix_text(const toml::node& node) {
-  std::vector<std::string> rows;
+  MatrixRows rows;
   if (const auto* list = node.as_array()) {
     for (const auto& row : *list) {
-      std::vector<std::string> numbers;
+      rows.emplace_back();
       if (const auto* items = row.as_array()) {
-        for (const auto& item : *items) numbers.push_back(format_number(number_in(item)));
+        for (const auto& item : *items) rows.back().push_back(number_in(item));
       }
-      rows.push_back("[" + join(numbers, ",") + "]");
     }
   }
-  return "[" + join(rows, ",") + "]";
+  return rows_text(rows);
 }
 
 // Equal values have equal texts, however they were written.

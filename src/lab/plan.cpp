@@ -277,6 +277,19 @@ std::uint64_t count_runs(const Experiment& experiment, const Store* store) {
   return plan.runs.size() + plan.unknown;
 }
 
+std::vector<std::string> advice_on(const Experiment& experiment, const Panel& panel) {
+  const Task& task = find_task(experiment.task);
+  std::set<std::map<std::string, std::string>> asked;
+  std::vector<std::string> all;
+  for (const Method& method : panel.methods) {
+    if (!asked.insert(method.settings.values()).second) continue;
+    for (std::string& sentence : task.advice(method.settings)) {
+      if (std::ranges::find(all, sentence) == all.end()) all.push_back(std::move(sentence));
+    }
+  }
+  return all;
+}
+
 ExperimentResults collect_results(const Experiment& experiment, const Store& store) {
   ExperimentResults results;
   results.name = experiment.name;

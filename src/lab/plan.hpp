@@ -29,4 +29,7 @@ std::uint64_t count_runs(const Experiment& experiment, const Store* store = null
 // command and the time.
 ExperimentResults collect_results(const Experiment& experiment, const Store& store);
 
+// What the task has to say of the settings of a panel's methods, each sentence once.
+std::vector<std::string> advice_on(const Experiment& experiment, const Panel& panel);
+
 }  // namespace ignd

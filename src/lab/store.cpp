@@ -219,29 +219,34 @@ class FolderLock : Pinned {
 std::string extras_text(const RunResult& result) {
   std::string text;
   for (const auto& [name, value] : result.extras) text += fmt::format("{}={}\n", name, format_number(value));
+  for (const auto& [name, rows] : result.matrices) text += fmt::format("{}={}\n", name, rows_text(rows));
   return text;
 }
 
-double parse_extra(std::string_view text, const Connection& connection) {
-  if (text == "nan" || text == "-nan") return NAN;
-  try {
-    return parse_number(text, "a stored number");
-  } catch (const InvalidArgument&) {
-    connection.refuse(SQLITE_CORRUPT);
-  }
+double parse_extra(std::string_view text) {
+  return text == "nan" || text == "-nan" ? NAN : parse_number(text, "a stored number");
 }
 
-std::vector<std::pair<std::string, double>> parse_extras(std::string_view text, const Connection& connection) {
-  std::vector<std::pair<std::string, double>> extras;
+// Numbers and matrices, one per line; a matrix starts with a bracket.
+void parse_extras(std::string_view text, RunResult& result, const Connection& connection) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) connection.refuse(SQLITE_CORRUPT);
-    extras.emplace_back(line.substr(0, equals), parse_extra(line.substr(equals + 1), connection));
+    const std::string name(line.substr(0, equals));
+    const std::string_view value = line.substr(equals + 1);
+    try {
+      if (value.starts_with('[')) {
+        result.matrices.emplace_back(name, parse_rows(value, name));
+      } else {
+        result.extras.emplace_back(name, parse_extra(value));
+      }
+    } catch (const InvalidArgument&) {
+      connection.refuse(SQLITE_CORRUPT);
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return extras;
 }
 
 RunStatus parse_status(const std::string& text, const Connection& connection) {
@@ -367,7 +372,8 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
                    .y = query.numbers(5),
                    .validation_y = query.numbers(10),
                    .steps = query.numbers(11),
-                   .extras = parse_extras(query.text(6), connection)};
+                   .extras = {}};
+  parse_extras(query.text(6), result, connection);
   const std::size_t points = result.x.size(), validated = result.validation_y.size();
   const bool fits =
       result.y.size() == points ? validated == 0 || validated == points : result.y.empty() && validated == points;

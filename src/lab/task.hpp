@@ -61,6 +61,10 @@ class Task {
   // What a run with these settings lacks, such as a data set that is not on this machine.
   virtual MissingData missing(const Settings& /*settings*/) const { return {}; }
 
+  // What a user should know of these settings before runs are made, and what to do; one sentence or more each. May take
+  // a second.
+  virtual std::vector<std::string> advice(const Settings& /*settings*/) const { return {}; }
+
   // An estimate of a run's seconds; the longest are started first. Called often: a task that measures must cache.
   virtual double cost(const RunConfig& config) const = 0;
 
@@ -98,7 +102,8 @@ const Task& prediction_changes_task();
 const Task& stationarity_task();
 
 // "lqr": policy iteration on a linear system with quadratic rewards. The metric is the policy error ||K* - K||_F,
-// recorded after each improvement (0: the initial policy).
+// recorded after each accepted improvement (0: the initial policy). A run ends early when an improvement no longer
+// changes the policy.
 //
 // A run has diverged, and has no score, if a number is no longer finite, if three improvements in a row are rejected
 // while the weights grow, or if the last improvement is rejected: the policy then does not follow from the values, and

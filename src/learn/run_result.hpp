@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/settings.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -45,6 +47,9 @@ struct RunResult {
 
   // Further numbers by name: columns of the table for experiments that ask for them.
   std::vector<std::pair<std::string, double>> extras;
+
+  // What a run has learned or compares with, by name, where that is a matrix.
+  std::vector<std::pair<std::string, MatrixRows>> matrices = {};
 
   bool operator==(const RunResult&) const = default;
 };

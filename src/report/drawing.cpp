@@ -1,20 +1,15 @@
 #include "report/drawing.hpp"
 
 #include "base/text.hpp"
+#include "report/axis.hpp"
 #include "report/format.hpp"
+#include "report/formula.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace ignd {
 namespace {
@@ -50,58 +45,189 @@ std::string rate_ticks() { return "set logscale x\nset format x '10^{%L}'\nset x
 
 std::string data_block(const FigureLine& line, std::size_t index) {
   std::string block = fmt::format("$line{} << EOD\n", index);
-  for (const FigurePoint& point : line.points) {
+  for (const FigurePoint& point : line.points) block += fmt::format("{:.9g} {:.9g}\n", point.x, point.y);
+  return block + "EOD\n";
+}
+
+bool has_band(const FigureLine& line) {
+  return line.points.size() > 1 &&
+         std::ranges::any_of(line.points, [](const FigurePoint& point) { return point.band.has_value(); });
+}
+
+// A point of a band, as shares of the axes.
+struct BandPoint {
+  double x, low, high;
+};
+
+BandPoint between(const BandPoint& a, const BandPoint& b, double share) {
+  return {std::lerp(a.x, b.x, share), std::lerp(a.low, b.low, share), std::lerp(a.high, b.high, share)};
+}
+
+// Cut off where it leaves the panel, which gnuplot does to lines but not to areas.
+std::vector<BandPoint> inside_panel(const std::vector<BandPoint>& points) {
+  std::vector<BandPoint> out;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    std::vector<double> crossings;
+    for (const auto edge : {&BandPoint::low, &BandPoint::high}) {
+      for (const double limit : {0.0, 1.0}) {
+        if (k == 0) continue;
+        const double share = (limit - points[k - 1].*edge) / (points[k].*edge - points[k - 1].*edge);
+        if (share > 0 && share < 1) crossings.push_back(share);
+      }
+    }
+    std::ranges::sort(crossings);
+    for (const double share : crossings) out.push_back(between(points[k - 1], points[k], share));
+    out.push_back(points[k]);
+  }
+  for (BandPoint& point : out) {
+    point.low = std::clamp(point.low, 0.0, 1.0);
+    point.high = std::clamp(point.high, 0.0, 1.0);
+  }
+  return out;
+}
+
+std::string band_block(const Figure& figure, const FigurePanel& panel, std::size_t index) {
+  const AxisScale x{panel.low_x, panel.high_x, figure.log_x};
+  const AxisScale y{panel.low_y, panel.high_y, panel.log_y};
+  std::vector<BandPoint> points;
+  for (const FigurePoint& point : panel.lines[index].points) {
     const auto [low, high] = point.band.value_or(std::pair(point.y, point.y));
-    block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", point.x, point.y, low, high);
+    points.push_back({x.share(point.x), y.share(low), y.share(high)});
+  }
+  std::string block = fmt::format("$band{} << EOD\n", index);
+  for (const auto& [at, low, high] : inside_panel(points)) {
+    block += fmt::format("{:.9g} {:.9g} {:.9g}\n", x.value(at), y.value(low), y.value(high));
   }
   return block + "EOD\n";
 }
 
+std::string label_text(std::string_view text, std::size_t most) {
+  return gnuplot_text(shortened(plain_formulas(text), most));
+}
+
 std::string key_text(const FigureLine& line) {
-  const std::string name = shortened(line.name, 36);
+  const std::string name = shortened(plain_formulas(line.name), 36);
   return line.remark.empty() ? name : fmt::format("{} ({})", name, line.remark);
+}
+
+int point_type(Mark mark) {
+  switch (mark) {
+    case Mark::nothing:
+    case Mark::circle:
+      return 7;
+    case Mark::square:
+      return 5;
+    case Mark::triangle:
+      return 9;
+    case Mark::wedge:
+      return 11;
+    case Mark::diamond:
+      return 13;
+    case Mark::pentagon:
+      return 15;
+  }
+  return 7;
+}
+
+std::string points_words(const LineStyle& style) {
+  return fmt::format("points pt {} ps 0.55 lc rgb '{}'", point_type(style.mark), style.colour);
+}
+
+std::string line_words(const LineStyle& style) {
+  return fmt::format("lines lw 2 lc rgb '{}'{}", style.colour,
+                     style.dashes.empty() ? "" : fmt::format(" dt ({})", style.dashes));
+}
+
+// Where a line has its marks: everywhere if its points are few and each counts, otherwise at about eight places, which
+// differ from mark to mark, so that lines that run together do not hide each other's.
+std::string marks_plot(const Figure& figure, const FigureLine& line, std::size_t index) {
+  const std::size_t count = line.points.size();
+  if (figure.marks || count < 2)
+    return fmt::format("$line{} using 1:2 with {} notitle", index, points_words(line.style));
+  const std::size_t step = std::max<std::size_t>(1, count / 8);
+  const std::size_t first = step * static_cast<std::size_t>(line.style.mark) / 7;
+  return fmt::format("$line{} using 1:2 every {}::{} with {} notitle", index, step, first, points_words(line.style));
+}
+
+struct Plot {
+  std::size_t line;
+  std::string words;
+};
+
+// What gnuplot draws, in this order: bands, solid lines, dashed ones, which let those below shine through, and marks.
+std::vector<Plot> plots_of(const Figure& figure, const FigurePanel& panel) {
+  std::vector<Plot> plots;
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    if (!has_band(panel.lines[k])) continue;
+    plots.push_back(
+        {k, fmt::format("$band{} using 1:2:3 with filledcurves fc rgb '{}' notitle", k, panel.lines[k].style.colour)});
+  }
+  for (const bool dashed : {false, true}) {
+    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+      const FigureLine& line = panel.lines[k];
+      if (line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
+      plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
+    }
+  }
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    const FigureLine& line = panel.lines[k];
+    if (line.style.mark == Mark::nothing && !figure.marks && line.points.size() > 1) continue;
+    plots.push_back({k, marks_plot(figure, line, k)});
+  }
+  return plots;
+}
+
+std::string key_entry(const Figure& figure, const FigureLine& line) {
+  const bool dot = line.points.size() < 2;
+  const bool marked = dot || figure.marks || line.style.mark != Mark::nothing;
+  std::string words = dot ? points_words(line.style) : line_words(line.style);
+  if (!dot && marked) {
+    words.replace(0, std::string_view("lines").size(), "linespoints");
+    words += fmt::format(" pt {} ps 0.55", point_type(line.style.mark));
+  }
+  return fmt::format("keyentry with {} title {}", words, gnuplot_text(key_text(line)));
 }
 
 std::string plot_command(const Figure& figure, const FigurePanel& panel, bool with_key) {
   std::vector<std::string> parts;
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const auto& points = panel.lines[k].points;
-    if (points.size() < 2 || std::ranges::none_of(points, [](const auto& p) { return p.band.has_value(); })) continue;
-    parts.push_back(fmt::format("$line{} using 1:3:4 with filledcurves fc rgb '{}' notitle", k,
-                                line_style(panel.lines[k].style).colour));
-  }
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-    const auto& [colour, dashes] = line_style(panel.lines[k].style);
-    const bool dot = panel.lines[k].points.size() < 2;
-    parts.push_back(fmt::format("$line{} using 1:2 with {} lw 2 lc rgb '{}' {} {}", k,
-                                dot            ? "points pt 7 ps 0.6"
-                                : figure.marks ? "linespoints pt 7 ps 0.4"
-                                               : "lines",
-                                colour, dot || dashes.empty() ? "" : fmt::format("dt ({})", dashes),
-                                with_key ? "title " + gnuplot_text(key_text(panel.lines[k])) : "notitle"));
-  }
+  for (const Plot& plot : plots_of(figure, panel)) parts.push_back(plot.words);
+  for (std::size_t k = 0; with_key && k < panel.lines.size(); ++k) parts.push_back(key_entry(figure, panel.lines[k]));
   return "plot " + join(parts, ", \\\n  ") + "\n";
+}
+
+// Decades where there are at least two; otherwise 1, 2 and 5 times powers of ten, written out.
+std::string value_ticks(const FigurePanel& panel) {
+  if (!panel.log_y) return "unset logscale y\nset format y '%g'\nset ytics noenhanced autofreq\n";
+  std::string script = "set logscale y\n";
+  if (panel.high_y >= 100 * panel.low_y * (1 - 1e-9))
+    return script + "set format y '10^{%L}'\nset ytics enhanced autofreq\n";
+  std::vector<std::string> ticks;
+  for (double y = panel.low_y; y <= panel.high_y * (1 + 1e-9); y = round_up(1.5 * y)) {
+    ticks.push_back(fmt::format("'{}' {:.17g}", rate_text(y), y));
+  }
+  return script + fmt::format("set ytics ({}) noenhanced\n", join(ticks, ", "));
 }
 
 std::string panel_commands(const Figure& figure, const FigurePanel& panel) {
   std::string script;
-  for (std::size_t k = 0; k < panel.lines.size(); ++k) script += data_block(panel.lines[k], k);
+  for (std::size_t k = 0; k < panel.lines.size(); ++k) {
+    script += data_block(panel.lines[k], k);
+    if (has_band(panel.lines[k])) script += band_block(figure, panel, k);
+  }
   script += figure.log_x ? rate_ticks() : x_ticks(panel);
   script += fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [{:.17g}:{:.17g}]\n", panel.low_x, panel.high_x,
                         panel.low_y, panel.high_y);
-  script += "set xlabel " + gnuplot_text(shortened(figure.x_label, 50)) + " offset 0,0.4 noenhanced\n";
-  script += "set ylabel " + gnuplot_text(shortened(figure.y_label, 36)) + " noenhanced\n";
+  script += value_ticks(panel);
+  script += "set xlabel " + label_text(figure.x_label, 50) + " offset 0,0.4 noenhanced\n";
+  script += "set ylabel " + label_text(figure.y_label, 36) + " noenhanced\n";
   return script;
 }
 
-std::string common_settings(const Figure& figure) {
-  std::string script =
-      "set border 3 lc rgb '#555555'\n"
-      "set tics out nomirror scale 0.6\n"
-      "set grid ytics lt 1 lw 0.6 lc rgb '#dddddd'\n"
-      "set style fill transparent solid 0.18 noborder\n";
-  if (figure.log_y) script += "set logscale y\nset format y '10^{%L}'\nset ytics enhanced\n";
-  return script;
+std::string common_settings() {
+  return "set border 3 lc rgb '#555555'\n"
+         "set tics out nomirror scale 0.6\n"
+         "set grid ytics lt 1 lw 0.6 lc rgb '#dddddd'\n"
+         "set style fill transparent solid 0.18 noborder\n";
 }
 
 // Where the panels of a whole figure go, in points of the screen.
@@ -162,17 +288,26 @@ std::string terminal(FigureFormat format, double width, double height) {
 }  // namespace
 
 std::string panel_script(const Figure& figure, const FigurePanel& panel) {
-  return "set encoding utf8\nset terminal svg size 420,280 enhanced butt dynamic font 'sans-serif,13'\nset tmargin "
-         "0.7\n" +
-         common_settings(figure) + "unset key\n" + panel_commands(figure, panel) + plot_command(figure, panel, false);
+  return fmt::format(
+             "set encoding utf8\nset terminal svg size {:.0f},{:.0f} enhanced butt dynamic font 'sans-serif,13'\n"
+             "set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen {}\nset bmargin at screen {}\n",
+             PanelFrame::width, PanelFrame::height, PanelFrame::left / PanelFrame::width,
+             PanelFrame::right / PanelFrame::width, 1 - PanelFrame::top / PanelFrame::height,
+             1 - PanelFrame::bottom / PanelFrame::height) +
+         common_settings() + "unset key\n" + panel_commands(figure, panel) + plot_command(figure, panel, false);
+}
+
+std::vector<std::size_t> plotted_lines(const Figure& figure, const FigurePanel& panel) {
+  std::vector<std::size_t> lines;
+  for (const Plot& plot : plots_of(figure, panel)) lines.push_back(plot.line);
+  return lines;
 }
 
 std::string figure_script(const Figure& figure, FigureFormat format) {
   const FigureLayout layout(figure.panels);
-  std::string script = "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings(figure);
+  std::string script = "set encoding utf8\n" + terminal(format, layout.width, layout.height) + common_settings();
   script += fmt::format("set label 1 {} at screen 0.5,{:.4f} center noenhanced\n",
-                        gnuplot_text(shortened(figure.title, 55 * layout.columns)),
-                        1 - FigureLayout::heading / 2 / layout.height);
+                        label_text(figure.title, 55 * layout.columns), 1 - FigureLayout::heading / 2 / layout.height);
   script += fmt::format("set key below vertical maxrows {} maxcols {} Left reverse samplen 3.5 height 0.5 noenhanced\n",
                         layout.key_rows, layout.key_columns);
   script += fmt::format("set multiplot\nset size {:.6f},{:.6f}\n", 1.0 / static_cast<double>(layout.columns),
@@ -181,125 +316,11 @@ std::string figure_script(const Figure& figure, FigureFormat format) {
     const FigurePanel& panel = *layout.drawn[k];
     const auto [left, bottom] = layout.origin(k);
     script += fmt::format("set origin {:.6f},{:.6f}\n", left, bottom);
-    script += "set title " + gnuplot_text(shortened(panel.title, 50)) + " noenhanced\n";
+    script += "set title " + label_text(panel.title, 50) + " noenhanced\n";
     script += panel_commands(figure, panel) + plot_command(figure, panel, true);
     script += "unset label 1\n";  // once is enough
   }
   return script + "unset multiplot\n";
-}
-
-namespace {
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
-std::string content_of(const File& file) {
-  std::string content;
-  std::rewind(file.get());
-  char buffer[1 << 16];
-  for (std::size_t count = 0; (count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;) {
-    content.append(buffer, count);
-  }
-  return content;
-}
-
-// The last line names the cause; before it gnuplot repeats the script.
-std::string last_line(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  const std::size_t newline = text.rfind('\n');
-  return printable(newline == std::string_view::npos ? text : text.substr(newline + 1), 200);
-}
-
-std::string message(int error) { return std::generic_category().message(error); }
-
-}  // namespace
-
-GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script) {
-  // Unnamed files rather than pipes: neither side can block the other.
-  const File in(std::tmpfile());
-  const File out(std::tmpfile());
-  const File err(std::tmpfile());
-  if (!in || !out || !err) return {"", "cannot make a temporary file: " + message(errno)};
-  if (std::fwrite(script.data(), 1, script.size(), in.get()) != script.size() || std::fflush(in.get()) != 0) {
-    return {"", "cannot write a temporary file: " + message(errno)};
-  }
-  std::rewind(in.get());
-
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ::fileno(in.get()), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, ::fileno(out.get()), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, ::fileno(err.get()), STDERR_FILENO);
-  std::string name = program;
-  std::string no_user_settings = "-d";
-  char* arguments[] = {name.data(), no_user_settings.data(), nullptr};
-  pid_t child = 0;
-  const int fault = ::posix_spawnp(&child, name.c_str(), &files, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (fault != 0) {
-    return {"", fmt::format("cannot start {}: {}; install gnuplot (Debian: gnuplot-nox) and make the report again",
-                            in_quotes(program), message(fault))};
-  }
-
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return {"", fmt::format("cannot wait for {}: {}", in_quotes(program), message(errno))};
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return {"", fmt::format("{} failed: {}", in_quotes(program), last_line(content_of(err)))};
-  }
-  return {content_of(out), ""};
-}
-
-namespace {
-
-void erase_elements(std::string& text, std::string_view name) {
-  const std::string open = fmt::format("<{}>", name);
-  const std::string close = fmt::format("</{}>", name);
-  for (std::size_t at = 0; (at = text.find(open, at)) != std::string::npos;) {
-    const std::size_t end = text.find(close, at);
-    if (end == std::string::npos) return;
-    text.erase(at, end + close.size() - at);
-  }
-}
-
-// Only inside tags: text stays unchanged.
-std::string with_prefixed_ids(std::string_view svg, std::string_view prefix) {
-  std::string out;
-  bool in_tag = false;
-  for (std::size_t at = 0; at < svg.size(); ++at) {
-    in_tag = svg[at] == '<' || (in_tag && svg[at] != '>');
-    out += svg[at];
-    if (!in_tag) continue;
-    for (const std::string_view mark : {" id='", " id=\"", "href='#", "href=\"#", "url(#"}) {
-      if (!svg.substr(at).starts_with(mark)) continue;
-      out += svg.substr(at + 1, mark.size() - 1);
-      out += prefix;
-      at += mark.size() - 1;
-      break;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
-std::optional<std::string> inline_svg(std::string_view svg, std::string_view prefix, std::string_view label) {
-  const std::size_t start = svg.find("<svg");
-  const std::size_t view_box = svg.find("viewBox=\"");
-  const std::size_t end = svg.rfind("</svg>");
-  if (start == std::string_view::npos || view_box == std::string_view::npos || end == std::string_view::npos) return {};
-  const std::size_t content = svg.find('>', start) + 1;
-  const std::size_t size = view_box + std::string_view("viewBox=\"").size();
-  if (content > end || size > content) return {};
-  std::string body(svg.substr(content, end - content));
-  for (const std::string_view name : {"title", "desc"}) erase_elements(body, name);
-  return fmt::format(
-      "<svg class=\"panel\" viewBox=\"{}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\" "
-      "xmlns:xlink=\"http://www.w3.org/1999/xlink\">{}</svg>",
-      svg.substr(size, svg.find('"', size) - size), html_text(label), with_prefixed_ids(body, prefix));
 }
 
 }  // namespace ignd

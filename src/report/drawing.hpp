@@ -2,30 +2,26 @@
 
 #include "report/figure.hpp"
 
-#include <optional>
+#include <cstddef>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace ignd {
+
+// Where the axes of a panel's drawing are, in its own units: the page finds the values under the pointer by it.
+struct PanelFrame {
+  static constexpr double width = 420, height = 290;
+  static constexpr double left = 72, right = 408, top = 10, bottom = 234;
+};
 
 // Scripts for gnuplot that draw to standard output: a panel without title and key, as the page writes those itself, ...
 std::string panel_script(const Figure& figure, const FigurePanel& panel);
 
+// The line that each part of the drawing belongs to: gnuplot's SVG has them as gnuplot_plot_1, gnuplot_plot_2, ...
+std::vector<std::size_t> plotted_lines(const Figure& figure, const FigurePanel& panel);
+
 // ... and all panels with everything.
 enum class FigureFormat { svg, pdf, png };
 std::string figure_script(const Figure& figure, FigureFormat format);
-
-struct GnuplotOutcome {
-  std::string output;
-  std::string fault;  // one line; empty on success
-};
-
-// Feeds the script to gnuplot's standard input, without a shell or the user's settings, and captures its standard
-// output.
-GnuplotOutcome run_gnuplot(const std::string& program, const std::string& script);
-
-// Turns gnuplot's SVG into an element of a page: no prologue, `prefix` before every id, as wide as the page allows, and
-// `label` for screen readers. Empty if the text is not a drawing.
-std::optional<std::string> inline_svg(std::string_view svg, std::string_view prefix, std::string_view label);
 
 }  // namespace ignd

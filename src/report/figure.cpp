@@ -2,13 +2,15 @@
 
 #include "base/text.hpp"
 #include "learn/step_log.hpp"
+#include "report/axis.hpp"
+#include "report/finding.hpp"
 #include "report/format.hpp"
+#include "report/formula.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,36 +21,14 @@
 namespace ignd {
 namespace {
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void include(double value);
-  void include(const FigureLine& line);  // its values, and the bands around them
-  bool empty() const { return low > high; }
-  double length() const { return high - low; }
-};
-
 // A mean and the band of one standard deviation; none where gnuplot could not draw it.
 std::optional<FigurePoint> figure_point(double x, const Spread& values, const Spread& logarithms, bool log_scale);
-
-// Numbers the methods in the order in which their names appear.
-class LineStyles {
- public:
-  std::size_t of(const std::string& name);
-
- private:
-  std::vector<std::string> names_;
-};
 
 // "validation accuracy" of "test accuracy" or "accuracy".
 std::string validation_label(const ScoreInfo& metric);
 
 // Everything but name, heading, x axis and panels.
 Figure figure_of(const ExperimentResults& experiment);
-
-// Sets the panel's y range to `y` plus a margin.
-void set_y_range(FigurePanel& panel, const Range& y, bool log_scale);
 
 // gnuplot calculates with the squares of what it draws, and more.
 bool is_drawable(double value) { return std::abs(value) < 1e100; }
@@ -63,20 +43,6 @@ std::string without_part(std::string_view label) {
   return std::string(label);
 }
 
-void Range::include(double value) {
-  low = std::min(low, value);
-  high = std::max(high, value);
-}
-
-void Range::include(const FigureLine& line) {
-  for (const FigurePoint& point : line.points) {
-    include(point.y);
-    if (!point.band) continue;
-    include(point.band->first);
-    include(point.band->second);
-  }
-}
-
 std::optional<FigurePoint> figure_point(double x, const Spread& values, const Spread& logarithms, bool log_scale) {
   const Spread& spread = log_scale ? logarithms : values;
   const auto on_axis = [&](double value) { return log_scale ? std::pow(10.0, value) : value; };
@@ -87,13 +53,6 @@ std::optional<FigurePoint> figure_point(double x, const Spread& values, const Sp
     drawn.band = {on_axis(*spread.mean - *spread.deviation), on_axis(*spread.mean + *spread.deviation)};
   }
   return drawn;
-}
-
-std::size_t LineStyles::of(const std::string& name) {
-  const auto found = std::ranges::find(names_, name);
-  const auto index = static_cast<std::size_t>(found - names_.begin());
-  if (found == names_.end()) names_.push_back(name);
-  return index;
 }
 
 std::string validation_label(const ScoreInfo& metric) {
@@ -108,24 +67,83 @@ Figure figure_of(const ExperimentResults& experiment) {
   if (has_curve(experiment, CurvePart::validation) && !figure.y_label.starts_with(of_validation)) {
     figure.y_label = std::string(of_test) + without_part(figure.y_label);
   }
-  figure.log_y = experiment.metric.log_scale;
   figure.caption =
-      figure.log_y ? "Lines are geometric means over the seeds, shaded regions ±1 standard deviation of the logarithms."
-                   : "Lines are means over the seeds, shaded regions ±1 standard deviation.";
+      experiment.metric.log_scale
+          ? "Lines are geometric means over the seeds, shaded regions ±1 standard deviation of the logarithms."
+          : "Lines are means over the seeds, shaded regions ±1 standard deviation.";
   return figure;
 }
 
-void set_y_range(FigurePanel& panel, const Range& y, bool log_scale) {
-  if (log_scale) {
-    // Whole decades: there are always two numbers at the axis.
-    panel.low_y = std::pow(10.0, std::floor(std::log10(y.low)));
-    panel.high_y = std::pow(10.0, std::ceil(std::log10(y.high)));
-    if (!(panel.high_y > panel.low_y)) panel.high_y = panel.low_y * 10;
-    return;
+// A line with the method that it is of.
+struct PanelLine {
+  FigureLine line;
+  const MethodResults* method;
+};
+
+Range values_of(const FigureLine& line) {
+  Range range;
+  for (const FigurePoint& point : line.points) range.include(point.y);
+  return range;
+}
+
+Range range_of(std::span<const FigurePoint> points) {
+  Range range;
+  for (const FigurePoint& point : points) {
+    range.include(point.y);
+    if (!point.band) continue;
+    range.include(point.band->first);
+    range.include(point.band->second);
   }
-  const double margin = y.length() > 0 ? 0.05 * y.length() : std::max(0.05 * std::abs(y.low), 1e-3);
-  panel.low_y = y.low - margin;
-  panel.high_y = y.high + margin;
+  return range;
+}
+
+// A curve leads to its later half.
+LineExtent curve_extent(const FigureLine& line, bool failed) {
+  const std::span<const FigurePoint> points = line.points;
+  const auto later = points.subspan(points.size() / 2);
+  LineExtent extent{line.name, range_of(points), values_of(line), range_of(later), {}, points.back().y, failed};
+  extent.usual.include(points.front().y);
+  for (const FigurePoint& point : later) extent.end.include(point.y);
+  return extent;
+}
+
+// A search leads to its best rate and the rates beside it.
+LineExtent search_extent(const FigureLine& line, const ScoreInfo& metric) {
+  const auto& points = line.points;
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < points.size(); ++k) {
+    if (metric.higher_is_better ? points[k].y > points[best].y : points[k].y < points[best].y) best = k;
+  }
+  const Range all = range_of(points);
+  LineExtent extent{line.name, all, values_of(line), all, {}, points[best].y, false};
+  for (std::size_t k = best == 0 ? 0 : best - 1; k < std::min(best + 2, points.size()); ++k) {
+    extent.end.include(points[k].y);
+  }
+  return extent;
+}
+
+void set_value_axis(FigurePanel& panel, const ValueAxis& axis) {
+  panel.low_y = axis.low;
+  panel.high_y = axis.high;
+  panel.log_y = axis.logarithmic;
+  panel.remarks.insert(panel.remarks.end(), axis.remarks.begin(), axis.remarks.end());
+}
+
+// Enough to make room for it, and less than a test would ask for: a preview has three seeds.
+bool differ_visibly(const PairedDifference& difference) {
+  const auto& mean = difference.differences.mean;
+  return mean && difference.standard_error && std::abs(*mean) > 2 * *difference.standard_error;
+}
+
+void set_value_axis(FigurePanel& panel, const std::vector<PanelLine>& lines, const std::vector<LineExtent>& extents,
+                    const ScoreInfo& metric) {
+  set_value_axis(panel, value_axis(extents, metric, [&](std::size_t a, std::size_t b) {
+                   return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
+                 }));
+}
+
+void add_lines(FigurePanel& panel, std::vector<PanelLine> lines) {
+  for (PanelLine& line : lines) panel.lines.push_back(std::move(line.line));
 }
 
 // As many as a panel can show; the CSV file has all of them.
@@ -147,21 +165,21 @@ constexpr const char* no_test_curve =
 class PanelMaker {
  public:
   PanelMaker(const ExperimentResults& experiment, CurvePart part, bool over_seconds)
-      : experiment_(experiment), part_(part), over_seconds_(over_seconds) {}
+      : experiment_(experiment), part_(part), over_seconds_(over_seconds), styles_(experiment) {}
 
   FigurePanel make(const PanelResults& results) {
     FigurePanel panel;
     panel.title = title_of(results);
     undrawn_ = untimed_ = untested_ = 0;
     thinned_ = carried_on_ = left_out_ = false;
-    std::vector<bool> failed;
+    std::vector<PanelLine> lines;
     for (const MethodResults& method : results.methods) {
       FigureLine line = make_line(method);
-      if (line.points.empty()) continue;
-      failed.push_back(summarize(method).failed > 0);
-      panel.lines.push_back(std::move(line));
+      if (!line.points.empty()) lines.push_back({std::move(line), &method});
     }
-    if (!panel.lines.empty()) set_ranges(panel, failed);
+    if (!lines.empty()) set_ranges(panel, lines);
+    add_lines(panel, std::move(lines));
+    panel.finding = finding(results, panel);
     if (undrawn_ > 0) {
       panel.remarks.push_back(fmt::format("{} points are not drawn: a value there is too large or not finite{}.",
                                           undrawn_, experiment_.metric.log_scale ? ", or has no logarithm" : ""));
@@ -217,43 +235,23 @@ class PanelMaker {
     return line;
   }
 
-  void set_ranges(FigurePanel& panel, const std::vector<bool>& failed) const {
+  void set_ranges(FigurePanel& panel, const std::vector<PanelLine>& lines) const {
     Range x;
-    Range all;
-    Range sound;
-    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-      for (const FigurePoint& point : panel.lines[k].points) x.include(point.x);
-      all.include(panel.lines[k]);
-      if (!failed[k]) sound.include(panel.lines[k]);
+    std::vector<LineExtent> extents;
+    for (const auto& [line, method] : lines) {
+      for (const FigurePoint& point : line.points) x.include(point.x);
+      extents.push_back(curve_extent(line, summarize(*method).failed > 0));
     }
     panel.low_x = x.low;
     panel.high_x = x.high > x.low ? x.high : x.low + std::max(1.0, 0.1 * std::abs(x.low));
-    Range& y = all;
-    const bool far_off = !sound.empty() && sound.length() > 0 && all.length() > 5 * sound.length();
-    if (far_off && !experiment_.metric.log_scale) {
-      y = sound;
-      panel.remarks.emplace_back("Lines with failed runs leave the panel: they are far from all others.");
-    }
-    const Range usual = usual_range(panel, failed);
-    if (!usual.empty() && usual.length() > 0 && y.length() > 5 * usual.length() && !experiment_.metric.log_scale) {
-      y = usual;
-      panel.remarks.emplace_back("Some lines leave the panel for a while.");
-    }
-    set_y_range(panel, y, experiment_.metric.log_scale);
+    set_value_axis(panel, lines, extents, experiment_.metric);
   }
 
-  // The range of the starts and later halves of lines without failures, ignoring what lies between.
-  static Range usual_range(const FigurePanel& panel, const std::vector<bool>& failed) {
-    Range usual;
-    for (std::size_t k = 0; k < panel.lines.size(); ++k) {
-      if (failed[k] || panel.lines[k].points.empty()) continue;
-      const auto& points = panel.lines[k].points;
-      usual.include(points.front().y);
-      FigureLine later = panel.lines[k];
-      later.points.assign(points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2), points.end());
-      usual.include(later);
-    }
-    return usual;
+  std::string finding(const PanelResults& results, const FigurePanel& panel) const {
+    if (over_seconds_) return seconds_finding(panel);
+    if (!experiment_.metric.is_contest) return change_finding(panel, experiment_.metric);
+    return part_ == CurvePart::scored ? score_finding(results, experiment_.metric)
+                                      : curve_finding(panel, validation_label(experiment_.metric), experiment_.metric);
   }
 
   // The median over the seeds: other programs disturb some of them.
@@ -324,24 +322,27 @@ Range rates_of(const PanelResults& panel) {
   return rates;
 }
 
-FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, LineStyles& styles) {
+FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, const LineStyles& styles) {
   FigurePanel panel;
   panel.title = title_of(results);
   const Range rates = rates_of(results);
   if (rates.empty() || !(rates.length() > 0)) return panel;
-  Range y;
+  std::vector<PanelLine> lines;
+  std::vector<LineExtent> extents;
   for (const MethodResults& method : results.methods) {
     FigureLine line =
         method.search.empty() ? given_line(method, rates, metric.log_scale) : search_line(method, metric.log_scale);
     if (line.points.empty()) continue;
     line.name = method.name;
     line.style = styles.of(method.name);
-    y.include(line);
-    panel.lines.push_back(std::move(line));
+    extents.push_back(search_extent(line, metric));
+    lines.push_back({std::move(line), &method});
   }
   panel.low_x = rates.low;
   panel.high_x = rates.high;
-  if (!panel.lines.empty()) set_y_range(panel, y, metric.log_scale);
+  if (!lines.empty()) set_value_axis(panel, lines, extents, metric);
+  add_lines(panel, std::move(lines));
+  panel.finding = rates_finding(results, metric);
   return panel;
 }
 
@@ -379,36 +380,31 @@ FigureLine step_line(const MethodResults& method, std::size_t quantity) {
   return line;
 }
 
-FigurePanel step_panel(const PanelResults& results, std::size_t quantity, LineStyles& styles) {
+FigurePanel step_panel(const PanelResults& results, std::size_t quantity, const LineStyles& styles) {
   static constexpr std::array<const char*, StepLog::quantities.size()> titles{"xi", "s = ||j||^2", "size of h",
                                                                               "length of the step"};
+  static const ScoreInfo no_contest{.label = {}, .log_scale = true, .is_contest = false};
   FigurePanel panel;
   panel.title = fmt::format("{}: {}", title_of(results), titles[quantity]);
-  Range x, y;
+  Range x;
+  std::vector<LineExtent> extents;
   for (const MethodResults& method : results.methods) {
     FigureLine line = step_line(method, quantity);
     if (line.points.empty()) continue;
     line.style = styles.of(method.name);
     for (const FigurePoint& point : line.points) x.include(point.x);
-    y.include(line);
+    extents.push_back(curve_extent(line, false));
     panel.lines.push_back(std::move(line));
   }
   if (panel.lines.empty()) return panel;
   panel.low_x = 0;
   panel.high_x = x.high;
-  set_y_range(panel, y, true);
+  set_value_axis(panel, value_axis(extents, no_contest, [](std::size_t, std::size_t) { return false; }));
+  panel.finding = change_finding(panel, no_contest);
   return panel;
 }
 
 }  // namespace
-
-LineStyle line_style(std::size_t index) {
-  // Okabe and Ito's colours, the strongest first.
-  static constexpr std::array<std::string_view, 7> colours{"#D55E00", "#0072B2", "#009E73", "#CC79A7",
-                                                           "#E69F00", "#56B4E9", "#000000"};
-  static constexpr std::array<std::string_view, 5> dashes{"", "8,4", "2,3", "8,3,2,3", "15,4"};
-  return {colours[index % colours.size()], dashes[index % dashes.size()]};
-}
 
 Figure curve_figure(const ExperimentResults& experiment, CurvePart part) {
   Figure figure = figure_of(experiment);
@@ -455,7 +451,7 @@ Figure rate_figure(const ExperimentResults& experiment) {
     figure.caption +=
         " A point is of the last rung that its rate reached; those of different rungs cannot be compared.";
   }
-  LineStyles styles;
+  const LineStyles styles(experiment);
   for (const PanelResults& panel : experiment.panels)
     figure.panels.push_back(make_panel(panel, experiment.metric, styles));
   return figure;
@@ -468,12 +464,11 @@ Figure step_figure(const ExperimentResults& experiment) {
   figure.title = title_of(experiment) + (experiment.preview ? " (preview)" : "");
   figure.x_label = "steps";
   figure.y_label = "median, 5 to 95 %";
-  figure.log_y = true;
   figure.caption =
       "Lines are medians over the steps of an interval, shaded regions reach from their 5 % to their 95 % quantile; "
       "both "
       "are geometric means over the seeds.";
-  LineStyles styles;
+  const LineStyles styles(experiment);
   for (const PanelResults& panel : experiment.panels) {
     for (std::size_t quantity = 0; quantity < StepLog::quantities.size(); ++quantity) {
       figure.panels.push_back(step_panel(panel, quantity, styles));

@@ -1,23 +1,15 @@
 #pragma once
 
 #include "lab/experiment.hpp"
+#include "report/line_style.hpp"
 #include "report/statistics.hpp"
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace ignd {
-
-// Distinguishable without colours too.
-struct LineStyle {
-  std::string_view colour;
-  std::string_view dashes;  // lengths of dashes and gaps, as gnuplot and SVG both take them; empty: solid
-};
-
-LineStyle line_style(std::size_t index);
 
 struct FigurePoint {
   double x = 0, y = 0;
@@ -26,8 +18,8 @@ struct FigurePoint {
 
 struct FigureLine {
   std::string name;
-  std::string remark;     // "2 of 20 failed", or empty
-  std::size_t style = 0;  // the same for a method in all panels
+  std::string remark;  // "2 of 20 failed", or empty
+  LineStyle style;
   std::vector<FigurePoint> points;
 };
 
@@ -37,6 +29,8 @@ struct FigurePanel {
   std::vector<FigureLine> lines;  // none: nothing can be drawn
   double low_x = 0, high_x = 0;
   double low_y = 0, high_y = 0;
+  bool log_y = false;
+  std::string finding;               // what it shows, in a sentence; may be empty
   std::vector<std::string> remarks;  // what a reader of the figure has to know
 };
 
@@ -45,7 +39,7 @@ struct Figure {
   std::string heading;
   std::string title;
   std::string x_label, y_label;
-  bool log_x = false, log_y = false;
+  bool log_x = false;
   bool marks = false;   // the points are few, and each counts
   std::string caption;  // what the lines and the shaded regions are
   std::vector<FigurePanel> panels;

@@ -206,6 +206,14 @@ std::string with_given_spread(double mean, std::optional<double> deviation) {
   return fmt::format("{:.{}f} ± {:.{}f}", mean, decimals, *deviation, decimals);
 }
 
+std::string part_text(std::uint64_t done, std::uint64_t planned) {
+  return planned == 0 ? "none" : fmt::format("{} of {}", done, planned);
+}
+
+std::string count_text(std::uint64_t done, std::uint64_t planned) {
+  return done == planned ? std::to_string(done) : part_text(done, planned);
+}
+
 std::string seeds_text(std::vector<std::uint64_t> seeds) {
   std::ranges::sort(seeds);
   seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());

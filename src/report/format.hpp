@@ -43,6 +43,12 @@ std::string with_spread(std::optional<double> mean, std::optional<double> deviat
 // A number quoted from elsewhere: all digits that were given, and no more.
 std::string with_given_spread(double mean, std::optional<double> deviation);
 
+// "7 of 20"; "none" of nothing.
+std::string part_text(std::uint64_t done, std::uint64_t planned);
+
+// "20", or "7 of 20" where some are missing.
+std::string count_text(std::uint64_t done, std::uint64_t planned);
+
 std::string seeds_text(std::vector<std::uint64_t> seeds);  // "1 to 20, 25"
 
 // The title to show: the name if there is none.

@@ -5,6 +5,8 @@
 #include "ignd/error.hpp"
 #include "report/drawing.hpp"
 #include "report/format.hpp"
+#include "report/formula.hpp"
+#include "report/gnuplot.hpp"
 #include "report/page.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
@@ -28,6 +30,18 @@ using Json = nlohmann::ordered_json;
 
 Json number(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(nullptr); }
 
+const char* better_word(const ScoreInfo& metric) {
+  return !metric.is_contest ? "neither" : metric.higher_is_better ? "higher" : "lower";
+}
+
+// Of the first seed.
+Json matrices(const MethodResults& method) {
+  Json named = Json::object();
+  if (method.runs.empty()) return named;
+  for (const auto& [name, rows] : method.runs.front().result.matrices) named[name] = rows;
+  return named;
+}
+
 Json row(const MethodResults& method, bool preview) {
   const ScoreSummary scores = summarize(method);
   return {{"method", method.name},
@@ -38,7 +52,8 @@ Json row(const MethodResults& method, bool preview) {
           {"seeds", scores.done},
           {"failed", scores.failed},
           {"paper_mean", preview ? Json(nullptr) : number(method.paper_mean)},
-          {"paper_std", preview ? Json(nullptr) : number(method.paper_std)}};
+          {"paper_std", preview ? Json(nullptr) : number(method.paper_std)},
+          {"matrices", matrices(method)}};
 }
 
 Json comparison(const ComparedPair& pair) {
@@ -58,7 +73,10 @@ Json panel_json(const ExperimentResults& experiment, const PanelResults& panel) 
   for (const MethodResults& method : panel.methods) rows.push_back(row(method, experiment.preview));
   Json comparisons = Json::array();
   for (const ComparedPair& pair : compare_pairs(experiment, panel)) comparisons.push_back(comparison(pair));
-  return {{"name", panel.name}, {"rows", std::move(rows)}, {"comparisons", std::move(comparisons)}};
+  return {{"name", panel.name},
+          {"rows", std::move(rows)},
+          {"comparisons", std::move(comparisons)},
+          {"advice", panel.advice}};
 }
 
 }  // namespace
@@ -72,7 +90,7 @@ std::string summary_json(const std::vector<ExperimentResults>& experiments) {
                     {"title", experiment.title},
                     {"preview", experiment.preview},
                     {"metric", experiment.metric.label},
-                    {"better", experiment.metric.higher_is_better ? "higher" : "lower"},
+                    {"better", better_word(experiment.metric)},
                     {"planned", experiment.planned},
                     {"done", experiment.done},
                     {"wall_seconds", number(experiment.wall_seconds)},
@@ -100,7 +118,7 @@ class ReportWriter {
  public:
   ReportWriter(const fs::path& folder, const std::string& gnuplot) : folder_(folder), gnuplot_(gnuplot) {}
 
-  WrittenReport write(const std::vector<ExperimentResults>& experiments, const std::vector<ExperimentResults>& paper) {
+  WrittenReport write(const std::vector<ExperimentResults>& experiments, const std::vector<ExperimentResults>& others) {
     std::error_code fault;
     fs::create_directories(folder_, fault);
     if (fault) throw FileError(fmt::format("cannot make the folder {}: {}", quoted_path(folder_), fault.message()));
@@ -108,7 +126,7 @@ class ReportWriter {
     sections.reserve(experiments.size());
     for (const ExperimentResults& experiment : experiments) sections.push_back(make_section(experiment));
     write_file("summary.json", summary_json(experiments));
-    write_file("report.html", report_page(sections, paper_table(paper)));
+    write_file("report.html", report_page(sections, paper_table(experiments, others)));
     for (const auto& [reason, names] : undrawn_) {
       written_.warnings.push_back(
           fmt::format("figures are missing or those of an earlier report ({}): {}", join(names, ", "), reason));
@@ -163,7 +181,7 @@ class ReportWriter {
       if (panel.lines.empty()) continue;
       const auto [output, fault] = run_gnuplot(gnuplot_, panel_script(drawn.figure, panel));
       if (!fault.empty()) return fault;
-      const auto svg = inline_svg(output, fmt::format("{}--{}-{}-", anchor, drawn.figure.name, k + 1), panel.title);
+      const auto svg = inline_svg(output, drawing_prefix(anchor, drawn.figure, k), plain_formulas(panel.title));
       if (!svg) return in_quotes(gnuplot_) + " drew no SVG";
       drawn.drawings.back() = *svg;
     }
@@ -200,8 +218,8 @@ class ReportWriter {
 }  // namespace
 
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const fs::path& folder,
-                           const std::string& gnuplot, const std::vector<ExperimentResults>& paper) {
-  return ReportWriter(folder, gnuplot).write(experiments, paper);
+                           const std::string& gnuplot, const std::vector<ExperimentResults>& others) {
+  return ReportWriter(folder, gnuplot).write(experiments, others);
 }
 
 }  // namespace ignd

@@ -18,9 +18,9 @@ struct WrittenReport {
 // If `gnuplot` is missing or fails, everything else is still written. Throws FileError if the folder is not
 // writable.
 //
-// `paper`: all experiments with a place in the paper, measured or not; the page then starts with their present state.
+// `others`: experiments that the report does not have, for the numbers of the paper that stand beside theirs.
 WrittenReport write_report(const std::vector<ExperimentResults>& experiments, const std::filesystem::path& folder,
-                           const std::string& gnuplot = "gnuplot", const std::vector<ExperimentResults>& paper = {});
+                           const std::string& gnuplot = "gnuplot", const std::vector<ExperimentResults>& others = {});
 
 // The numbers of the report for programs; null for a number that does not exist.
 std::string summary_json(const std::vector<ExperimentResults>& experiments);

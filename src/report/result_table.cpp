@@ -42,10 +42,6 @@ std::string paper_cell(const MethodResults& method) {
   return method.paper_mean ? with_given_spread(*method.paper_mean, method.paper_std) : "";
 }
 
-std::string of_planned(std::uint64_t done, std::uint64_t planned) {
-  return done == planned ? std::to_string(done) : fmt::format("{} of {}", done, planned);
-}
-
 std::string extra_cell(const MethodResults& method, const std::string& name) {
   std::vector<double> values;
   for (const SeedResult& run : method.runs) {
@@ -84,32 +80,10 @@ ResultRow result_row(const ExperimentResults& experiment, const MethodResults& m
   row.cells = {method.name, rate_cell(method), with_spread(scores.all.mean, scores.all.deviation)};
   if (experiment.metric.log_scale) row.cells.push_back(geometric_cell(scores.logarithms));
   if (with_paper) row.cells.push_back(paper_cell(method));
-  row.cells.push_back(of_planned(scores.done, method.planned));
+  row.cells.push_back(count_text(scores.done, method.planned));
   row.cells.push_back(scores.failed == 0 ? "0" : fmt::format("{} of {}", scores.failed, scores.done));
   for (const std::string& name : experiment.extra_columns) row.cells.push_back(extra_cell(method, name));
   return row;
-}
-
-// "0.21" of "0.21 ± 0.01", and "(5.17)e-15" of "(5.17 ± 0.21)e-15".
-std::string mean_part(const std::string& cell) {
-  const std::size_t end = cell.find(" ± ");
-  const std::size_t power = cell.find(')');
-  return cell.substr(0, end) + (power == std::string::npos ? "" : cell.substr(power));
-}
-
-void mark_best(ResultTable& table, const std::vector<std::optional<double>>& means, bool higher_is_better) {
-  std::size_t best = means.size();
-  std::size_t known = 0;
-  for (std::size_t k = 0; k < means.size(); ++k) {
-    if (!means[k]) continue;
-    ++known;
-    if (best == means.size() || (higher_is_better ? *means[k] > *means[best] : *means[k] < *means[best])) best = k;
-  }
-  if (known < 2) return;
-  const std::string shown = mean_part(table.rows[best].cells[score_column]);
-  for (std::size_t k = 0; k < means.size(); ++k) {
-    table.rows[k].best = k == best || (means[k] && mean_part(table.rows[k].cells[score_column]) == shown);
-  }
 }
 
 void add_pair(ResultTable& table, const ComparedPair& pair) {
@@ -117,9 +91,9 @@ void add_pair(ResultTable& table, const ComparedPair& pair) {
   const Spread& spread = difference.differences;
   const std::string text = with_spread(spread.mean, difference.standard_error);
   const std::string title = names.better + " − " + names.worse;
-  std::string wins = fmt::format("{} of {}", difference.wins, difference.pairs);
+  std::string wins = part_text(difference.wins, difference.pairs);
   if (difference.ties > 0) wins += fmt::format(", {} equal", difference.ties);
-  table.rows.push_back({{title, difference.complete() ? text : std::string(not_available), wins}, false});
+  table.rows.push_back({{title, difference.complete() ? text : std::string(not_available), wins}, {}});
   if (difference.complete()) return;
   table.notes.push_back(fmt::format("{}: {} of {} pairs have no difference, since a score is missing{}.{}", title,
                                     difference.pairs - spread.n, difference.pairs,
@@ -147,7 +121,7 @@ std::string markdown_table(const std::vector<std::string>& header, const ResultT
   text += header.size() > 1 ? "|\n" : "\n";
   for (const ResultRow& row : table.rows) {
     auto cells = escaped(row.cells, markdown_text);
-    if (row.best) cells[score_column] = "**" + cells[score_column] + "**";
+    for (const std::size_t k : row.bold) cells[k] = "**" + cells[k] + "**";
     text += markdown_row(cells);
   }
   for (const std::string& note : table.notes) text += "\n" + markdown_text(note) + "\n";
@@ -181,14 +155,13 @@ ResultTable result_table(const ExperimentResults& experiment, const PanelResults
   ResultTable table;
   table.title = title_of(panel);
   const bool with_paper = has_paper_column(experiment);
-  std::vector<std::optional<double>> means;
+  const MethodResults* winner = clear_winner(panel, experiment.metric);
   for (const MethodResults& method : panel.methods) {
     const ScoreSummary scores = summarize(method);
     table.rows.push_back(result_row(experiment, method, scores, with_paper));
-    means.push_back(scores.all.mean);
+    if (&method == winner) table.rows.back().bold = {score_column};
     add_notes(table, method, scores);
   }
-  mark_best(table, means, experiment.metric.higher_is_better);
   for (const MethodResults& method : panel.methods) {
     for (const std::string& edge : method.edges) {
       table.notes.push_back(fmt::format("† {}: {}; a better one may lie beyond.", method.name, edge));
@@ -236,7 +209,7 @@ std::string latex_table(const ExperimentResults& experiment) {
                         latex_text(table.title));
     for (const ResultRow& row : table.rows) {
       auto cells = escaped(row.cells, latex_text);
-      if (row.best) cells[score_column] = "\\textbf{" + cells[score_column] + "}";
+      for (const std::size_t k : row.bold) cells[k] = "\\textbf{" + cells[k] + "}";
       text += join(cells, " & ") + " \\\\\n";
     }
     for (const std::string& note : table.notes) notes.push_back(clean_text(table.title + ": " + note));
@@ -281,80 +254,6 @@ std::string rates_csv(const ExperimentResults& experiment) {
     }
   }
   return text;
-}
-
-namespace {
-
-constexpr const char* not_yet = "not yet";
-
-bool is_in_paper(const PanelResults& panel) {
-  return std::ranges::any_of(panel.methods, [](const MethodResults& method) { return method.paper_mean.has_value(); });
-}
-
-// In the order in which they first appear.
-std::vector<std::string> methods_of(const std::vector<ExperimentResults>& experiments) {
-  std::vector<std::string> names;
-  for (const ExperimentResults& experiment : experiments) {
-    for (const PanelResults& panel : experiment.panels) {
-      for (const MethodResults& method : panel.methods) {
-        if (method.paper_mean && std::ranges::find(names, method.name) == names.end()) names.push_back(method.name);
-      }
-    }
-  }
-  return names;
-}
-
-// A preview must not be compared with the paper; unfinished results say how many seeds they have.
-std::string measured_cell(const ExperimentResults& experiment, const MethodResults& method) {
-  const ScoreSummary scores = summarize(method);
-  if (experiment.preview || scores.done == 0) return not_yet;
-  const std::string text = with_spread(scores.all.mean, scores.all.deviation);
-  return scores.done == method.planned ? text : fmt::format("{} ({} of {} seeds)", text, scores.done, method.planned);
-}
-
-std::string seeds_of(const ExperimentResults& experiment, const PanelResults& panel) {
-  std::uint64_t seeds = 0;
-  for (const MethodResults& method : panel.methods) seeds = std::max(seeds, method.planned);
-  return experiment.preview || experiment.done == 0 ? "here" : fmt::format("here, {} seeds", seeds);
-}
-
-void add_rows(ResultTable& table, const std::vector<std::string>& names, const ExperimentResults& experiment,
-              const PanelResults& panel) {
-  ResultRow theirs{.cells = {fmt::format("{}, {}", title_of(panel), experiment.metric.label), "paper"}};
-  ResultRow ours{.cells = {experiment.paper, seeds_of(experiment, panel)}};
-  for (const std::string& name : names) {
-    const auto method = std::ranges::find(panel.methods, name, &MethodResults::name);
-    const bool there = method != panel.methods.end() && method->paper_mean;
-    theirs.cells.push_back(there ? with_given_spread(*method->paper_mean, method->paper_std) : "");
-    ours.cells.push_back(there ? measured_cell(experiment, *method) : "");
-  }
-  table.rows.push_back(std::move(theirs));
-  table.rows.push_back(std::move(ours));
-}
-
-std::string what_is_missing(const ExperimentResults& experiment) {
-  const std::string state = experiment.preview ? "there is a preview only"
-                            : experiment.done == 0
-                                ? "not measured yet"
-                                : fmt::format("{} of {} runs are there", experiment.done, experiment.planned);
-  return fmt::format("{} ({}): {}; ignd reproduce {}", title_of(experiment), experiment.paper, state, experiment.name);
-}
-
-}  // namespace
-
-PaperTable paper_table(const std::vector<ExperimentResults>& experiments) {
-  PaperTable paper;
-  const std::vector<std::string> names = methods_of(experiments);
-  paper.header = {"", ""};
-  paper.header.insert(paper.header.end(), names.begin(), names.end());
-  for (const ExperimentResults& experiment : experiments) {
-    for (const PanelResults& panel : experiment.panels) {
-      if (is_in_paper(panel)) add_rows(paper.table, names, experiment, panel);
-    }
-    if (experiment.preview || experiment.done < experiment.planned)
-      paper.missing.push_back(what_is_missing(experiment));
-  }
-  return paper;
 }
 
 }  // namespace ignd

@@ -3,6 +3,7 @@
 #include "lab/experiment.hpp"
 #include "report/statistics.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace ignd {
 
 struct ResultRow {
   std::vector<std::string> cells;
-  bool best = false;  // no displayed mean is better
+  std::vector<std::size_t> bold = {};  // cells in bold: what a paired test tells apart from all others
 };
 
 // The methods of a panel as plain text, for any output format.
@@ -35,15 +36,5 @@ std::string markdown_tables(const ExperimentResults& experiment);
 std::string latex_table(const ExperimentResults& experiment);
 std::string curves_csv(const ExperimentResults& experiment, CurvePart part = CurvePart::scored);
 std::string rates_csv(const ExperimentResults& experiment);  // what each rate of a search led to
-
-// The paper's numbers beside what has been measured so far.
-struct PaperTable {
-  std::vector<std::string> header;
-  ResultTable table;                 // two rows for each panel: the paper's and ours
-  std::vector<std::string> missing;  // what is not measured yet, and the command for it
-};
-
-// Of all experiments with a place in the paper, measured or not.
-PaperTable paper_table(const std::vector<ExperimentResults>& experiments);
 
 }  // namespace ignd

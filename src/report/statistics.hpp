@@ -76,16 +76,21 @@ std::vector<CurvePoint> mean_curve(const MethodResults& method, CurvePart part =
 // Whether a run has such a curve.
 bool has_curve(const ExperimentResults& experiment, CurvePart part);
 
-struct Recommendation {
-  const MethodResults* best = nullptr;  // of the panel; none where no method has a score for every seed
-  std::string sentence;                 // which method, at which rate, and how sure that is
-};
-
-// The best of the methods whose rate was searched for, ranked by the score that chose the rates; the reported scores
-// say how certain that is. Methods with a given rate serve as baselines.
-Recommendation recommend(const PanelResults& panel, const ScoreInfo& metric);
-
 // Whether a mean difference is significant at the 5 % level: Student's t-test on the pairs.
 bool told_apart(const PairedDifference& difference);
+
+// Whether the first method is better on average, for any difference.
+bool is_ahead(const PairedDifference& difference, const ScoreInfo& metric);
+
+// The methods of a panel that have a mean, best first: by geometric means if the metric's logarithms are compared and
+// all of them have one.
+std::vector<const MethodResults*> ranked(const PanelResults& panel, const ScoreInfo& metric);
+
+// Whether `best` is better than another method beyond doubt: by a paired test, or because only the other one has runs
+// without a score.
+bool beats(const MethodResults& best, const MethodResults& other, const ScoreInfo& metric);
+
+// The method that beats all others of its panel that have runs; null if none does.
+const MethodResults* clear_winner(const PanelResults& panel, const ScoreInfo& metric);
 
 }  // namespace ignd

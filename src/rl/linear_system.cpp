@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <fmt/format.h>
 #include <unsupported/Eigen/MatrixFunctions>
@@ -15,12 +16,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-ContinuousSystem with_unit_weights(MatrixXd a, MatrixXd b) {
-  const Index states = a.rows();
-  const Index actions = b.cols();
-  return {std::move(a), std::move(b), MatrixXd::Identity(states, states), MatrixXd::Identity(actions, actions)};
-}
 
 void check_weight(std::vector<std::string>& found, const MatrixXd& weight, Index size, const char* name) {
   if (weight.rows() != size || weight.cols() != size) {
@@ -36,48 +31,7 @@ void check_weight(std::vector<std::string>& found, const MatrixXd& weight, Index
 
 }  // namespace
 
-ContinuousSystem uav_system() {
-  MatrixXd a(5, 5);
-  a << 0, 0, 1.132, 0, -1,             //
-      0, -0.0538, -0.1712, 0, 0.0705,  //
-      0, 0, 0, 1, 0,                   //
-      0, 0.0485, 0, -0.8556, -1.013,   //
-      0, -0.2909, 0, 1.0532, -0.6859;
-  MatrixXd b(5, 3);
-  b << 0, 0, 0,          //
-      -0.12, 1, 0,       //
-      0, 0, 0,           //
-      4.419, 0, -1.665,  //
-      1.575, 0, -0.0732;
-  return with_unit_weights(std::move(a), std::move(b));
-}
-
-ContinuousSystem bdt_system() {
-  MatrixXd a = MatrixXd::Zero(11, 11);
-  a.diagonal() << -0.014, -0.0138, -0.0141, -0.0158, -0.0312, -0.0352, -0.0422, -0.0482, -0.0572, -0.0483, -0.0185;
-  a.diagonal(1) << 0.0043, 0.0046, 0.0063, 0.011, 0.015, 0.022, 0.028, 0.037, 0.042, 0.0005;
-  a.diagonal(-1) << 0.0095, 0.0095, 0.0095, 0.0095, 0.0202, 0.0202, 0.0202, 0.0202, 0.0202, 0.0255;
-  a(1, 10) = 0.0005;
-  a(2, 10) = 0.0002;
-  a(7, 10) = 0.0002;
-  a(8, 10) = 0.0005;
-  a(10, 0) = 0.0255;
-  MatrixXd b(11, 3);
-  b << 0, 0, 0,             //
-      5e-6, -4e-5, 0.0025,  //
-      2e-6, -2e-5, 0.005,   //
-      1e-6, -1e-5, 0.005,   //
-      0, 0, 0.005,          //
-      0, 0, 0.005,          //
-      -5e-6, 1e-5, 0.005,   //
-      -1e-5, 3e-5, 0.005,   //
-      -4e-5, 5e-6, 0.0025,  //
-      -2e-5, 2e-6, 0.0025,  //
-      4.6e-4, 4.6e-4, 0;
-  return with_unit_weights(std::move(a), std::move(b));
-}
-
-std::vector<std::string> faults(const ContinuousSystem& system) {
+std::vector<std::string> faults(const SystemMatrices& system) {
   const auto& [a, b, q, r] = system;
   if (a.rows() == 0 || a.rows() != a.cols()) {
     return {fmt::format("a is {} x {}, but must be square and have a row for each state", a.rows(), a.cols())};
@@ -115,7 +69,7 @@ LinearSystem hold_actions(const ContinuousSystem& system, double period) {
     throw InvalidArgument(
         fmt::format("the linear system overflows within a period of {} s; choose a shorter one", period));
   }
-  return {step.topLeftCorner(states, states), step.topRightCorner(states, actions), system.q, system.r};
+  return {{step.topLeftCorner(states, states), step.topRightCorner(states, actions), system.q, system.r}};
 }
 
 namespace {
@@ -161,5 +115,11 @@ MatrixXd optimal_policy(const LinearSystem& system, double discount) {
   const MatrixXd weighted = product(b.transpose(), cost);
   return -solve(system.r + product(weighted, b), product(weighted, a));
 }
+
+double discounted_radius(const LinearSystem& system, double discount, const MatrixXd& policy) {
+  return std::sqrt(discount) * spectrum(system.a + product(system.b, policy)).cwiseAbs().maxCoeff();
+}
+
+Eigen::VectorXcd spectrum(const MatrixXd& matrix) { return Eigen::EigenSolver<MatrixXd>(matrix, false).eigenvalues(); }
 
 }  // namespace ignd

@@ -1,53 +1,32 @@
 #pragma once
 
-#include "ignd/optimizer.hpp"
-#include "ignd/schedule.hpp"
-#include "rl/linear_system.hpp"
+#include "rl/policy_evaluation.hpp"
 #include "rl/transitions.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <optional>
-#include <span>
+
+#include <Eigen/Core>
 
 namespace ignd {
 
-// Learns the values q(s, a) = w.x of a policy from transitions, one at a time.
-class PolicyEvaluation {
- public:
-  virtual ~PolicyEvaluation() = default;
-
-  // False from the first number that is not finite.
-  virtual bool update(const Transition& seen) = 0;
-
-  // The policy has changed: drop what was measured of the old one, but keep the weights.
-  virtual void begin_policy() {}
-
-  virtual std::span<const double> weights() const = 0;
+// Which part of the values z'Mz must be negative definite for an improvement of the policy.
+enum class Acceptance {
+  whole,   // all of M, as it is for the values of any policy when every reward is negative
+  actions  // the actions' part, so that there is a best action: the paper's condition. Values that have blown up pass
 };
 
-// Q-learning's semi-gradient step towards r + gamma w.x', which is held fixed: a step of a trainer on a linear model.
-// The rule "gradient" is the paper's QL; the undamped "gauss-newton" is its IGNDQ.
-std::unique_ptr<PolicyEvaluation> make_semi_gradient(std::size_t features, double discount, const Optimizer& optimizer,
-                                                     const Schedule& schedule);
-
-// Recursive least squares: the w with which the errors r + gamma w.x' - w.x are uncorrelated to x over all that was
-// seen of the policy. No rate, but a matrix: the work grows with the square of the number of features.
-std::unique_ptr<PolicyEvaluation> make_rls_td(std::size_t features, double discount);
-
-// How much RLS-TD trusts the weights it starts a policy with: as if each had been measured by features of this size.
-inline constexpr double rls_td_prior = 1e-6;
-
-// The greedy policy for the values z'Mz, or none: all of M must be negative definite, as it is for the values of any
-// policy when every reward is negative. Checking the actions' part alone would accept values that have blown up.
-std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states);
+// The greedy policy for the values z'Mz, or none if they are not accepted.
+std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states,
+                                             Acceptance acceptance = Acceptance::whole);
 
 // Policy iteration on a linear system: learn the values of a = K s from transitions, then make K greedy.
 class PolicyIteration {
  public:
   // The evaluation must have as many weights as the transitions have features.
-  PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy);
+  PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
+                  Acceptance acceptance = Acceptance::whole);
 
   // False once a number is not finite: the run has diverged.
   bool evaluate(std::uint64_t updates);
@@ -58,8 +37,13 @@ class PolicyIteration {
   bool improve();
 
   const Eigen::MatrixXd& policy() const { return policy_; }
+  std::uint64_t improvements() const { return improvements_; }
   std::uint64_t rejections() const { return rejections_; }
   bool last_was_rejected() const { return growing_rejections_ > 0; }
+
+  // The size of the last improvement's change of the policy, ||K' - K|| / ||K'||; a rejection changes nothing about it.
+  // Infinite before the first improvement.
+  double last_change() const { return last_change_; }
 
  private:
   bool reject(double size);
@@ -67,6 +51,9 @@ class PolicyIteration {
   Transitions& transitions_;
   PolicyEvaluation& evaluation_;
   Eigen::MatrixXd policy_;
+  Acceptance acceptance_;
+  std::uint64_t improvements_ = 0;
+  double last_change_ = std::numeric_limits<double>::infinity();
   std::uint64_t rejections_ = 0;
   std::uint64_t growing_rejections_ = 0;  // in a row
   double rejected_size_ = 0;              // of the weights at the last of them
