@@ -46,7 +46,8 @@ class PartialTraining:
 
     def model(self) -> _core.ModelFile:
         """The model as it is now."""
-        return self._file.with_model(self._trainer.snapshot())
+        model: Any = self._trainer.snapshot()
+        return self._file.with_model(model)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"file": self._file, "options": self._options, "state": self._trainer._trainer.state()}

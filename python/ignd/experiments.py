@@ -97,8 +97,8 @@ def curves(runs: pd.DataFrame, by: str | Iterable[str] = "optimizer") -> pd.Data
         x = members["x"].iloc[0][:length]
         deviation = y.std(axis=0, ddof=1) if len(y) > 1 else np.zeros(length)
         part = pd.DataFrame({"x": x, "mean": y.mean(axis=0), "deviation": deviation, "runs": len(y)})
-        for name, value in zip(names, group, strict=True):
-            part[name] = value
+        values: dict[str, Any] = dict(zip(names, group, strict=True))
+        part = part.assign(**values)
         parts.append(part)
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*names, "x", "mean", "deviation"])
 

@@ -72,7 +72,8 @@ class _FunctionValues:
 
     def of(self, observation: Any) -> np.ndarray:
         """The values of all actions."""
-        return self.model.predict(self._features(observation))  # type: ignore[no-any-return]
+        values: Any = self.model.predict(self._features(observation))
+        return np.asarray(values)
 
     def learn(self, trainer: Trainer, observation: Any, action: int, target: float) -> _core.StepInfo:
         """A step of one value towards a target."""
