@@ -1,5 +1,5 @@
+#include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
-#include "cli/use_model.hpp"
 #include "ignd/random.hpp"
 #include "learn/trained_model.hpp"
 
@@ -103,59 +103,65 @@ TEST(ConfusionTable, IsAnArrayOfRowsInJson) {
 
 Target target_of(const Words& classes) { return {.name = "y", .classes = classes, .text = true}; }
 
-// The fields for a model's outputs.
-std::string fields_of(const Target& target, const std::vector<double>& outputs) {
-  Prediction prediction;
-  interpret(target, outputs, prediction);
+PredictionFormat format_for(const Target& target, const Words& kept = {}) { return {"row", kept, target.classes}; }
+
+// The line for a model's outputs.
+std::string line_of(const Target& target, const std::vector<double>& outputs) {
+  PredictedSample sample;
+  sample.prediction.name = "7";
+  interpret(target, outputs, sample.prediction);
   std::string line;
-  PredictionColumns(target).append(line, prediction);
+  format_for(target).append(line, sample);
   return line;
 }
 
-TEST(PredictionColumns, OfNumbersAreTheNumber) {
+TEST(PredictionFormat, OfNumbersAreTheNumber) {
   Target target{.name = "y", .classes = {}};
   target.mean = 5;
   target.deviation = 2;
-  EXPECT_EQ(PredictionColumns(target).header(), ",prediction");
-  EXPECT_EQ(fields_of(target, {0.1}), ",5.2");
+  EXPECT_EQ(format_for(target).header(), "row,prediction\n");
+  EXPECT_EQ(line_of(target, {0.1}), "7,5.2\n");
 }
 
-TEST(PredictionColumns, OfTwoClassesAreThePredictionAndAProbability) {
+TEST(PredictionFormat, OfTwoClassesAreThePredictionAndAProbability) {
   const Target target = target_of({"no, never", "yes"});
-  EXPECT_EQ(PredictionColumns(target).header(), ",prediction,probability");
-  EXPECT_EQ(fields_of(target, {0.0}), ",yes,0.5");
-  EXPECT_EQ(fields_of(target, {-2.0}), ",\"no, never\",0.11920292202211755");
+  EXPECT_EQ(format_for(target).header(), "row,prediction,probability\n");
+  EXPECT_EQ(line_of(target, {0.0}), "7,yes,0.5\n");
+  EXPECT_EQ(line_of(target, {-2.0}), "7,\"no, never\",0.11920292202211755\n");
 }
 
-TEST(PredictionColumns, AreEmptyForABadRow) {
+TEST(PredictionFormat, AreEmptyForABadRow) {
   for (const Words& classes : {Words{}, Words{"a", "b"}, Words{"a", "b", "c"}}) {
-    const PredictionColumns columns(target_of(classes));
+    const PredictionFormat format = format_for(target_of(classes), {"id", "a,b"});
+    const PredictedSample bad{.prediction = {.name = "7"}, .kept = {"=1", "x y"}, .usable = false};
     std::string line;
-    columns.append_nothing(line);
-    EXPECT_EQ(line, std::string(static_cast<std::size_t>(std::ranges::count(columns.header(), ',')), ','));
+    format.append(line, bad);
+    EXPECT_TRUE(line.starts_with("7,'=1,x y,")) << line;
+    EXPECT_TRUE(format.header().starts_with("row,id,\"a,b\",prediction")) << format.header();
+    EXPECT_EQ(std::ranges::count(line, ',') + 1, std::ranges::count(format.header(), ',')) << "one is in quotes";
   }
 }
 
-TEST(PredictionColumns, OfMoreClassesHaveOneForEach) {
+TEST(PredictionFormat, OfMoreClassesHaveOneForEach) {
   const Target target = target_of({"a", "b, \"c\"", "d"});
-  EXPECT_EQ(PredictionColumns(target).header(), ",prediction,probability_a,\"probability_b, \"\"c\"\"\",probability_d");
-  EXPECT_EQ(fields_of(target, {0, 0, 0}), ",a,0.3333333333333333,0.3333333333333333,0.3333333333333333");
-  EXPECT_EQ(fields_of(target, {-1000, 1000, 999}), ",\"b, \"\"c\"\"\",0,0.7310585786300049,0.2689414213699951");
+  EXPECT_EQ(format_for(target).header(), "row,prediction,probability_a,\"probability_b, \"\"c\"\"\",probability_d\n");
+  EXPECT_EQ(line_of(target, {0, 0, 0}), "7,a,0.3333333333333333,0.3333333333333333,0.3333333333333333\n");
+  EXPECT_EQ(line_of(target, {-1000, 1000, 999}), "7,\"b, \"\"c\"\"\",0,0.7310585786300049,0.2689414213699951\n");
 }
 
-TEST(PredictionColumns, PredictTheMostProbableClass) {
+TEST(PredictionFormat, PredictTheMostProbableClass) {
   RandomStream stream(1, "class columns");
   for (int trial = 0; trial < 100; ++trial) {
     const std::size_t classes = 3 + stream.below(30);
     const Target target = target_of(numbered(classes, "c"));
     std::vector<double> logits(classes);
     for (double& logit : logits) logit = 5 * stream.normal();
-    const std::string line = fields_of(target, logits);
+    const std::string line = line_of(target, logits);
     Words fields;
-    std::istringstream parts(line.substr(1));
+    std::istringstream parts(line.substr(2));
     for (std::string field; std::getline(parts, field, ',');) fields.push_back(field);
     ASSERT_EQ(fields.size(), classes + 1);
-    EXPECT_EQ(std::ranges::count(PredictionColumns(target).header(), ','), static_cast<std::ptrdiff_t>(classes) + 1);
+    EXPECT_EQ(std::ranges::count(format_for(target).header(), ','), static_cast<std::ptrdiff_t>(classes) + 1);
     const auto best = std::ranges::max_element(logits) - logits.begin();
     EXPECT_EQ(fields[0], fmt::format("c{:02}", best));
     double sum = 0;

@@ -5,6 +5,7 @@
 #include "tool_support.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,29 @@ TEST_F(CompareTool, ComparesOnNumbers) {
     EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n" << outcome.out;
   }
   EXPECT_TRUE(fs::exists(path("r/report.html")));
+}
+
+// The linear baseline has the name that `train` gives it.
+TEST_F(CompareTool, CallsTheLinearBaselineWhatItIs) {
+  for (const auto& [target, loss, name] :
+       std::vector<std::array<std::string, 3>>{{"count", "poisson", "Poisson regression"},
+                                               {"count", "squared", "least squares"},
+                                               {"label", "logistic", "logistic regression"}}) {
+    std::ofstream file(path("t.csv"));
+    file << "a,b,count,label\n";
+    for (int i = 0; i < 200; ++i)
+      file << fmt::format("{},{},{},{}\n", i % 7, i % 5, i % 7 + i % 3, i % 7 < 3 ? "u" : "v");
+    file.close();
+    const Words options{"--loss", loss};
+    const Outcome compared = run_tool(command("r-" + loss, target) + options);
+    ASSERT_EQ(compared.exit_code, 0) << compared.err;
+    const Outcome trained = run_tool(Words{"train", path("t.csv"), "--target", target, "--save", path("m.ignd"), "--lr",
+                                           "0.01", "--epochs", "1", "--model", "linear"} +
+                                     options);
+    for (const std::string& out : {compared.out, trained.out}) {
+      EXPECT_TRUE(contains(out, "\n  " + name + " ")) << name << " is not in\n" << out;
+    }
+  }
 }
 
 TEST_F(CompareTool, ThePrintedCommandTrainsTheBestRunAgain) {

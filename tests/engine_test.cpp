@@ -7,6 +7,7 @@
 #include "lab/store.hpp"
 #include "lab/sweep.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/search.hpp"
 #include "scratch_folder.hpp"
 
 #include <atomic>
@@ -131,6 +132,22 @@ TEST_F(EngineTest, WhatItRefusesIsTrainedByTheCpu) {
   make_runs(runs(), other, {.jobs = 2, .engine = &engine}, never, ignore);
   expect_same(plain, other);
   EXPECT_EQ(engine.runs, 16U) << "a third of the runs are Adam's";
+}
+
+TEST_F(EngineTest, WhatASearchIsRefusedIsTrainedByTheCpu) {
+  const auto config = runs().front();
+  const RunSpec spec = spec_of(config.settings);
+  const auto dataset = open_dataset(spec);
+  TrainingOptions options = spec.training;
+  options.model = "mlp:4";
+  options.optimizer = find_optimizer("adam");
+  TestEngine engine;
+  engine.refused = options.optimizer.transform;
+  const auto refused = search_rate(engine, *dataset, options, {.samples = 100}, never);
+  EXPECT_EQ(engine.runs, 0U);
+  const auto plain = search_rate(cpu_engine(), *dataset, options, {.samples = 100}, never);
+  ASSERT_EQ(refused.rates.size(), plain.rates.size());
+  for (std::size_t k = 0; k < plain.rates.size(); ++k) EXPECT_EQ(refused.rates[k].loss, plain.rates[k].loss);
 }
 
 TEST_F(EngineTest, WhatHadEndedBeforeAFailureIsStoredAndTheRestMadeLater) {

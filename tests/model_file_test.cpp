@@ -4,6 +4,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
+#include "ignd/stream.hpp"
 #include "ignd/train.hpp"
 #include "make_archive.hpp"
 #include "make_image.hpp"
@@ -20,6 +21,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 // Models through the public headers, beside the tool on the same files.
 namespace ignd {
@@ -69,6 +71,31 @@ std::vector<std::vector<std::string>> lines_of(const std::string& text) {
   return lines;
 }
 
+// What the library predicts for a source is what the tool prints, bit by bit. Returns it.
+std::vector<Prediction> expect_same_predictions(const std::string& path, const std::string& source) {
+  const ModelFile model = ModelFile::load(path);
+  const std::vector<std::string> classes = model.classes();
+  const auto printed = lines_of(run_tool({"predict", path, source}).out);
+  std::vector<Prediction> made = model.predict_file(source);
+  EXPECT_EQ(made.size() + 1, printed.size()) << source;
+  for (std::size_t i = 0; i < made.size() && i + 1 < printed.size(); ++i) {
+    const auto& fields = printed[i + 1];
+    EXPECT_EQ(made[i].name, fields[0]);
+    EXPECT_EQ(made[i].probabilities.size(), classes.size());
+    if (classes.empty()) {
+      EXPECT_EQ(made[i].value, std::stod(fields[1]));
+      continue;
+    }
+    EXPECT_EQ(made[i].label, fields[1]);
+    EXPECT_EQ(classes.at(static_cast<std::size_t>(made[i].value)), made[i].label);
+    EXPECT_EQ(made[i].probabilities.at(classes.size() == 2 ? 1 : 0), std::stod(fields[2]));
+    double sum = 0;
+    for (const double probability : made[i].probabilities) sum += probability;
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+  return made;
+}
+
 TEST_F(TablesFromCode, TrainTheBitsThatTheToolTrains) {
   for (const auto& [target, settings] : std::vector<std::pair<std::string, TrainSettings>>{
            {"y", {}},
@@ -99,28 +126,10 @@ TEST_F(TablesFromCode, PredictWhatTheToolPredicts) {
                         "0.01", "--quiet"})
                   .exit_code,
               0);
-    const auto printed = lines_of(run_tool({"predict", path("m.ignd"), path("t.csv")}).out);
     const ModelFile model = ModelFile::load(path("m.ignd"));
     EXPECT_EQ(model.kind(), ModelKind::table);
     EXPECT_EQ(model.target(), target);
-    const auto made = model.predict_file(path("t.csv"));
-    ASSERT_EQ(made.size() + 1, printed.size());
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      const auto& fields = printed[i + 1];
-      EXPECT_EQ(made[i].name, fields[0]);
-      if (target == "y") {
-        EXPECT_EQ(made[i].value, std::stod(fields[1]));
-        continue;
-      }
-      EXPECT_EQ(made[i].label, fields[1]);
-      EXPECT_EQ(model.classes()[static_cast<std::size_t>(made[i].value)], made[i].label);
-      if (target == "label") {
-        EXPECT_EQ(made[i].probabilities[1], std::stod(fields[2]));
-      }
-      double sum = 0;
-      for (const double probability : made[i].probabilities) sum += probability;
-      EXPECT_NEAR(sum, 1, 1e-12);
-    }
+    EXPECT_EQ(expect_same_predictions(path("m.ignd"), path("t.csv")).size(), 300U);
   }
 }
 
@@ -208,13 +217,136 @@ std::string message_of(const std::function<void()>& use) {
   return "";
 }
 
-TEST_F(TablesFromCode, ModelsOfStreamsHaveAnotherHeader) {
-  ASSERT_EQ(
-      run_tool({"train", "--stream", path("t.csv"), "--target", "y", "--save", path("s.ignd"), "--quiet"}).exit_code,
-      0);
-  const std::string fault = message_of([&] { ModelFile::load(path("s.ignd")); });
-  EXPECT_TRUE(testing::contains(fault, "s.ignd' cannot be used: it learned from a stream")) << fault;
-  EXPECT_TRUE(testing::contains(fault, "ignd/stream.hpp")) << fault;
+std::map<std::string, double> scores_of(const std::string& model, const std::string& data, const std::string& weight) {
+  std::vector<std::string> words{"evaluate", model, data, "--json"};
+  if (!weight.empty()) words.insert(words.end(), {"--weight", weight});
+  const nlohmann::json printed = nlohmann::json::parse(run_tool(words).out)["metrics"]["test"];
+  std::map<std::string, double> scores;
+  for (const auto& [name, value] : printed.items()) {
+    std::string key = name;
+    std::ranges::replace(key, '_', '-');
+    if (value.is_number()) scores[key] = value;
+  }
+  return scores;
+}
+
+// Everything that `ignd evaluate` prints and a program is told has the same bits.
+void expect_same_scores(const std::string& path, const std::string& data, const std::string& weight = "") {
+  const auto scores = ModelFile::load(path).evaluate(data, weight);
+  const auto printed = scores_of(path, data, weight);
+  EXPECT_TRUE(std::isfinite(scores.at("loss")));
+  EXPECT_GE(scores.size(), 4U);
+  for (const auto& [name, value] : scores) {
+    if (name == "loss") continue;
+    EXPECT_EQ(value, printed.at(name)) << name;
+  }
+}
+
+TEST_F(TablesFromCode, AreEvaluatedAsByTheTool) {
+  for (const std::string target : {"y", "label", "three"}) {
+    const Trained trained = train(target, {{"lr", "0.01"}});
+    trained.model.save(path("m.ignd"));
+    expect_same_scores(path("m.ignd"), path("t.csv"));
+  }
+  const ModelFile model = ModelFile::load(path("m.ignd"));
+  EXPECT_THROW(model.evaluate(path("none.csv")), FileError);
+  EXPECT_TRUE(testing::contains(message_of([&] { model.evaluate(path("t.csv"), "weigth"); }), "no column 'weigth'"));
+}
+
+// The rows of t.csv as lines of Vowpal Wabbit's format.
+std::string lines_of_numbers() {
+  RandomStream stream(4, "lines");
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    const double a = stream.normal();
+    text += fmt::format("{} |n a:{} |c c{}\n", 2 * a + 0.1 * stream.normal(), a, i % 3);
+  }
+  return text;
+}
+
+class StreamsFromCode : public TablesFromCode {
+ protected:
+  ModelFile learned(const std::string& data, const std::string& target) const {
+    std::vector<std::string> words{"train", "--stream", data, "--save", path("s.ignd"), "--quiet"};
+    if (!target.empty()) words.insert(words.end(), {"--target", target});
+    EXPECT_EQ(run_tool(words).exit_code, 0);
+    return ModelFile::load(path("s.ignd"));
+  }
+
+  std::string lines(const std::string& name) const {
+    std::ofstream(path(name)) << lines_of_numbers();
+    return path(name);
+  }
+
+  // The rows of t.csv with weights.
+  std::string weighted() const {
+    std::istringstream rows(testing::content_of(path("t.csv")));
+    std::ofstream file(path("w.csv"));
+    std::size_t i = 0;
+    for (std::string line; std::getline(rows, line); ++i) {
+      file << line << "," << (i == 0 ? "w" : std::to_string(i % 3)) << "\n";
+    }
+    return path("w.csv");
+  }
+};
+
+TEST_F(StreamsFromCode, PredictWhatTheToolPredicts) {
+  for (const std::string target : {"y", "label"}) {
+    const ModelFile model = learned(path("t.csv"), target);
+    EXPECT_EQ(model.kind(), ModelKind::stream);
+    EXPECT_EQ(model.target(), target);
+    EXPECT_EQ(model.columns().size(), 5U);
+    EXPECT_EQ(model.spec(), "hashed-linear:bits=18,bias=1");
+    EXPECT_EQ(model.classes(), target == "y" ? std::vector<std::string>() : std::vector<std::string>({"no", "yes"}));
+    EXPECT_EQ(expect_same_predictions(path("s.ignd"), path("t.csv")).size(), 300U);
+    const std::map<std::string, std::string> row{{"a", "0.5"},     {"day", "2024-03-11"}, {"colour", "blue, dark"},
+                                                 {"label", "yes"}, {"three", "mid"},      {"y", "5"},
+                                                 {"other", "x"}};
+    std::ofstream(path("row.csv")) << "a,day,colour,y,label,three\n0.5,2024-03-11,\"blue, dark\",5,yes,mid\n";
+    EXPECT_EQ(model.predict(row).value, model.predict_file(path("row.csv")).at(0).value);
+    EXPECT_EQ(model.predict(row).probabilities, model.predict_file(path("row.csv")).at(0).probabilities);
+    EXPECT_TRUE(testing::contains(message_of([&] { model.predict({{"a", "1"}}); }), "the column 'day' is missing"));
+    expect_same_scores(path("s.ignd"), path("t.csv"));
+    expect_same_scores(path("s.ignd"), weighted(), "w");
+  }
+}
+
+TEST_F(StreamsFromCode, OfLinesWithoutColumnsPredictFiles) {
+  const ModelFile model = learned(lines("t.vw"), "");
+  EXPECT_EQ(model.target(), "");
+  EXPECT_TRUE(model.columns().empty());
+  EXPECT_EQ(model.predict_file(path("t.vw")).size(), 300U);
+  expect_same_scores(path("s.ignd"), path("t.vw"));
+  EXPECT_GT(model.evaluate(path("t.vw")).at("r2"), 0.9);
+  EXPECT_TRUE(testing::contains(message_of([&] { model.predict({{"a", "1"}}); }), "without columns"));
+  EXPECT_THROW(model.evaluate(path("t.vw"), "a"), FileError);
+  EXPECT_THROW(model.predict_file(path("t.csv")), FileError);
+  EXPECT_THROW(model.predict_file(path("s.ignd")), FileError);
+}
+
+// The loss is the learner's own: of the squared loss the mean of (f - y)^2, of the logistic loss the log loss.
+TEST_F(StreamsFromCode, NameTheirLoss) {
+  const auto numbers = learned(path("t.csv"), "y").evaluate(path("t.csv"));
+  EXPECT_NEAR(numbers.at("loss"), numbers.at("rmse") * numbers.at("rmse"), 1e-12 * numbers.at("loss"));
+  const auto classes = learned(path("t.csv"), "label").evaluate(weighted(), "w");
+  EXPECT_NEAR(classes.at("loss"), classes.at("log-loss"), 1e-12);
+}
+
+TEST_F(StreamsFromCode, AreSavedToLearnOn) {
+  const ModelFile model = learned(path("t.csv"), "label");
+  model.save(path("copy.ignd"));
+  EXPECT_EQ(testing::content_of(path("copy.ignd")), testing::content_of(path("s.ignd")));
+  EXPECT_EQ(run_tool({"train", "--stream", path("t.csv"), "--resume", path("copy.ignd"), "--quiet"}).exit_code, 0);
+
+  // The first examples are held back until the loss is known; a model that is to predict has learned them.
+  OnlineLearner few("y");
+  for (int i = 0; i < 20; ++i) few.learn({{"x", i}}, i % 2);
+  few.save(path("few.ignd"));
+  EXPECT_EQ(few.predict({{"x", 1}}).label, "");
+  const ModelFile loaded = ModelFile::load(path("few.ignd"));
+  EXPECT_EQ(loaded.classes(), (std::vector<std::string>{"0", "1"}));
+  few.finish();
+  EXPECT_EQ(loaded.predict({{"x", "1"}}).probabilities, few.predict({{"x", 1}}).probabilities);
 }
 
 using testing::Members;
@@ -233,20 +365,8 @@ class FilesFromCode : public ::testing::Test {
     return path(name);
   }
 
-  // Of a source, what ModelFile predicts is what the tool prints, bit by bit. Returns it.
   std::vector<Prediction> expect_same(const std::string& source) const {
-    const ModelFile model = ModelFile::load(path("m.ignd"));
-    const auto printed = lines_of(run_tool({"predict", path("m.ignd"), source}).out);
-    std::vector<Prediction> made = model.predict_file(source);
-    EXPECT_EQ(made.size() + 1, printed.size()) << source;
-    for (std::size_t i = 0; i < made.size() && i + 1 < printed.size(); ++i) {
-      const auto& fields = printed[i + 1];
-      EXPECT_EQ(made[i].name, fields[0]);
-      EXPECT_EQ(made[i].label, fields[1]);
-      EXPECT_EQ(made[i].probabilities.at(1), std::stod(fields[2]));
-      EXPECT_EQ(model.classes()[static_cast<std::size_t>(made[i].value)], made[i].label);
-    }
-    return made;
+    return expect_same_predictions(path("m.ignd"), source);
   }
 
   // A copy saved without the training run predicts the same.
@@ -293,6 +413,8 @@ TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
 
   const auto from_folder = expect_same(photos);
   ASSERT_EQ(from_folder.size(), 24U);
+  expect_same_scores(path("m.ignd"), photos);
+  EXPECT_THROW(model.evaluate(photos, "w"), InvalidArgument) << "files have no weights";
   Members backwards = pictures();
   std::ranges::reverse(backwards);
   testing::make_archive(path("photos.zip"), backwards);
@@ -316,6 +438,28 @@ TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
   EXPECT_THROW(model.predict_file(path("none")), FileError);
   EXPECT_THROW(model.predict_file(path("m.ignd")), FileError);
   EXPECT_TRUE(testing::contains(message_of([&] { train(photos, {{"loss", "squared"}}); }), "they have two classes"));
+}
+
+// Without a learning rate, both search for it on the same part of the images.
+TEST_F(FilesFromCode, ImagesAreTrainedToTheBitsOfTheTool) {
+  Members many;
+  for (unsigned copy = 0; copy < 12; ++copy) {
+    for (const auto& [name, content] : pictures()) {
+      const std::size_t file = name.find('/') + 1;
+      many.emplace_back(fmt::format("{}{}-{}", name.substr(0, file), copy, name.substr(file)), content);
+    }
+  }
+  const std::string photos = fill("photos", many);
+  ASSERT_EQ(run_tool({"train", photos, "--size", "8", "--model", "cnn:2/4", "--epochs", "4", "--save", path("m.ignd"),
+                      "--quiet"})
+                .exit_code,
+            0);
+  train(photos, {{"size", "8"}, {"model", "cnn:2/4"}, {"epochs", "4"}}).model.save(path("code.ignd"));
+  const Checkpoint tool = Checkpoint::read(path("m.ignd")), code = Checkpoint::read(path("code.ignd"));
+  for (const auto& [name, value] : code.entries()) {
+    ASSERT_TRUE(tool.entries().contains(name)) << name;
+    EXPECT_EQ(tool.entries().at(name), value) << name;
+  }
 }
 
 TEST_F(FilesFromCode, TextsArePredictedAsByTheTool) {

@@ -306,7 +306,7 @@ TEST_F(ImageTool, GoesOnWithTheSameOptionsAndDataOnly) {
   };
   refuse({"--size", "9", "--model", "cnn:2/4"}, "its size is '8', not '9'");
   refuse({"--size", "8", "--model", "cnn:2/4", "--seed", "2"}, "its seed is '1', not '2'");
-  refuse({"--size", "8", "--model", "cnn:2/4", "--lr", "0.1"}, "its learning rate is 0.01");
+  refuse({"--size", "8", "--model", "cnn:2/4", "--lr", "0.1"}, "its lr is '0.01', not '0.1'");
   refuse({"--size", "8", "--model", "cnn:3/4"}, "its model is");
   fill("photos", {{"dark/00.png", picture(false, 77)}});
   refuse({"--size", "8", "--model", "cnn:2/4"}, "other data");
@@ -323,7 +323,7 @@ TEST_F(ImageTool, RefusesWhatMeansNothingForImages) {
   refuse({"--weight", "w", "--split-by", "a"}, "--weight, --split-by cannot be given for images");
   refuse({"--split-time", "t"}, "--split-time cannot");
   refuse({"--class-weight", "balanced"}, "--class-weight cannot");
-  refuse({"--loss", "squared"}, "--loss squared cannot be given for images");
+  refuse({"--loss", "squared"}, "the loss squared cannot be given for images");
   refuse({"--stream"}, "--stream cannot be given");
   refuse({"--text", "t"}, "--text names a column of a table");
   refuse({"--length", "3"}, "--length can only be given for texts");
@@ -533,7 +533,7 @@ TEST_F(TextTool, RefusesWhatMeansNothingForTexts) {
   expect_refusal(table + Words{"--stream"}, 2, "--text cannot be given with --stream");
   expect_refusal({"train", data, "--target", "y"}, 2, "--target cannot be given for files of text");
   expect_refusal({"train", data, "--length", "0"}, 2, "--length");
-  expect_refusal({"train", data, "--loss", "squared"}, 2, "--loss squared cannot be given for texts");
+  expect_refusal({"train", data, "--loss", "squared"}, 2, "the loss squared cannot be given for texts");
 }
 
 }  // namespace

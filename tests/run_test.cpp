@@ -5,6 +5,7 @@
 #include "ignd/random.hpp"
 #include "learn/baselines.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/run_spec.hpp"
 #include "learn/search.hpp"
 #include "learn/table_model.hpp"
 #include "models/model_specs.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -246,6 +248,90 @@ TEST(Run, GoesOnWithNothingButItself) {
   const double scale[] = {0.25, 3};
   saved.set("column.0.scale", std::span<const double>(scale));
   expect_refusal(task, run_options(), "other inputs");
+}
+
+// A run's spec that allows every key to be something else.
+RunSpec spec_for(const RunKey& key) {
+  RunSpec spec;
+  spec.dataset.target = key.name == "class-weight" || key.name == "positive" ? "label" : "y";
+  spec.model = "mlp:4";
+  spec.epochs = 2;
+  spec.method.rate = "0.01";
+  if (key.group == "Mini-batches") {
+    spec.batch.size = 4;
+    spec.batch.mode = BatchMode::exact;
+  }
+  return spec;
+}
+
+// A value that is not `was`.
+std::string other_value(const RunKey& key, const std::string& was) {
+  static const std::map<std::string, std::string> words{
+      {"model", "linear"}, {"loss", "huber"},     {"target", "b"},     {"weight", "w"},
+      {"positive", "no"},  {"split-by", "group"}, {"split-time", "a"}, {"schedule", "constant"},
+      {"text", "c"},       {"optimizer", "sgd"},  {"rule", "polyak"},  {"transform", "momentum"},
+      {"lr", "0.5"}};
+  if (key.kind == SettingKey::Kind::flag) return was == "true" ? "false" : "true";
+  if (key.kind == SettingKey::Kind::count) return was == "3" ? "5" : "3";
+  if (key.kind == SettingKey::Kind::number) return was == "0.25" ? "0.125" : "0.25";
+  for (const std::string& choice : key.choices) {
+    if (choice != was && choice != left_open) return choice;
+  }
+  return words.at(key.name);  // a new key needs a line above
+}
+
+// A run on the table, as the spec wants it.
+struct RunOfSpec {
+  explicit RunOfSpec(RunSpec spec) : data(curved(), spec.dataset), run(data, options_of(std::move(spec))) {}
+
+  static TrainingOptions options_of(RunSpec spec) {
+    spec.complete(DataKind::table);
+    spec.training.optimizer = optimizer_of(spec.method, spec.batch);
+    spec.training.rate = *rate_of(spec.method);
+    return spec.training;
+  }
+
+  TableDataset data;
+  ignd::Run run;
+};
+
+TEST(Run, IsResumedWithTheSameValueOfEveryKeyThatDeterminesIt) {
+  std::set<std::string> others;
+  for (const RunKey& key : run_keys()) {
+    if (!key.determines) {
+      others.insert(key.name);
+      continue;
+    }
+    RunSpec spec = spec_for(key);
+    Checkpoint saved;
+    RunOfSpec(spec).run.save(saved);
+    EXPECT_NO_THROW(RunOfSpec(spec).run.restore(saved)) << key.name;
+    key.set(spec, other_value(key, key.get(spec)));
+    // A named optimizer is its parts.
+    const std::string name = key.name == "optimizer" ? "transform" : key.name;
+    try {
+      RunOfSpec(spec).run.restore(saved);
+      ADD_FAILURE() << key.name << " may be another";
+    } catch (const FileError& fault) {
+      EXPECT_NE(std::string(fault.what()).find("its " + name + " is '"), std::string::npos) << fault.what();
+    }
+  }
+  // How the file is read (what was read is compared), what is recorded, and a limit that runs do not reach.
+  EXPECT_EQ(others, (std::set<std::string>{"data", "checksum", "format", "delimiter", "header", "decimal", "memory",
+                                           "score", "measured-on", "steps", "points", "timed"}));
+}
+
+// A later version may have more keys: its runs of before had their defaults.
+TEST(Run, WasSavedWithTheDefaultsOfLaterKeys) {
+  const TableDataset task(curved(), task_options());
+  Checkpoint saved;
+  ignd::Run(task, run_options()).save(saved);
+  const Checkpoint earlier = testing::without_entries(saved, "run.option.scaling");
+  EXPECT_NO_THROW(ignd::Run(task, run_options()).restore(earlier));
+  DatasetOptions other = task_options();
+  other.scaling = NumberScaling::standard;
+  const TableDataset standard(curved(), other);
+  EXPECT_THROW(ignd::Run(standard, run_options()).restore(earlier), FileError);
 }
 
 TEST(Run, DependsOnItsSeedAlone) {

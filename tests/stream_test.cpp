@@ -215,7 +215,7 @@ TEST_F(OnlineTest, PredictsWhatTheToolPredicts) {
     learner.save(path("m.ignd"));
     EXPECT_EQ(learner.columns(), (Words{"a", "b", "town"}));
     EXPECT_EQ(learner.target(), "y");
-    const std::vector<OnlinePrediction> all = learner.predict_file(data);
+    const std::vector<Prediction> all = learner.predict_file(data);
     std::istringstream printed(run_tool({"predict", path("m.ignd"), data}).out);
     std::string line;
     std::getline(printed, line);
@@ -224,13 +224,14 @@ TEST_F(OnlineTest, PredictsWhatTheToolPredicts) {
       std::getline(printed, line);
       const Example& row = rows_[i].example;
       const Example turned{{"unused", "x"}, row[2], row[0], row[1]};
-      for (const OnlinePrediction& made : {all[i], learner.predict(row), learner.predict(turned)}) {
+      for (const Prediction& made : {all[i], learner.predict(row), learner.predict(turned)}) {
         const std::string expected = kind == Kind::number
                                          ? fmt::format("{},{}", i + 1, made.value)
-                                         : fmt::format("{},{},{}", i + 1, made.label, made.probability);
+                                         : fmt::format("{},{},{}", i + 1, made.label, made.probabilities.at(1));
         ASSERT_EQ(line, expected);
         if (kind == Kind::number) continue;
-        EXPECT_EQ(made.value, kind == Kind::text ? (made.label == "yes" ? 1 : 0) : std::stod(made.label));
+        EXPECT_EQ(made.value, made.label == "yes" || made.label == "1" ? 1 : 0);
+        EXPECT_EQ(made.probabilities[0], 1 - made.probabilities[1]);
       }
     }
     if (kind == Kind::text) {
@@ -357,7 +358,7 @@ TEST_F(OnlineTest, ReadsModelsOfVersion1) {
   EXPECT_EQ(learner.classes(), (Words{"no", "yes"}));
   const Example row{{"size", 53.5232}, {"floor", 8}, {"town", ""}, {"day", "2024-01-01"}};
   EXPECT_EQ(learner.predict(row).label, "yes");
-  EXPECT_NEAR(learner.predict(row).probability, 0.6611750493501478, 1e-6);
+  EXPECT_NEAR(learner.predict(row).probabilities.at(1), 0.6611750493501478, 1e-6);
   EXPECT_THROW(learner.predict({{"size", 53.5232}, {"floor", 8}, {"town", ""}, {"day", 1}}), BadSample);
   learner.learn(row, "yes", 1);
   learner.save(path("new.ignd"));

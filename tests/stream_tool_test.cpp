@@ -258,6 +258,71 @@ TEST_F(StreamTool, CallsClassesByTheirNames) {
   EXPECT_EQ(content_of(file), whole.out);
 }
 
+// A row that cannot be read leaves the file of an earlier run as it was, however far the predictions had come.
+TEST_F(StreamTool, WritesPredictionsWholeOrNotAtAll) {
+  const std::string table = path("table.ignd"), file = path("out/predicted.csv");
+  EXPECT_EQ(run_tool({"train", csv, "--target", "y", "--lr", "0.01", "--epochs", "1", "--model", "linear", "--save",
+                      table, "--quiet"})
+                .exit_code,
+            0);
+  learn(stream(csv, {"--target", "y"}));
+  fs::create_directory(path("out"));
+  Words lines = csv_lines();
+  const Words once(lines.begin() + 1, lines.end());
+  for (int i = 0; i < 8; ++i) lines.insert(lines.end(), once.begin(), once.end());
+  const std::string good = write("long.csv", joined(lines));
+  lines.back() = "1,2";
+  const std::string bad = write("torn.csv", joined(lines));
+  const auto only_file = [&] { return std::distance(fs::directory_iterator(path("out")), fs::directory_iterator()); };
+  for (const std::string& used : {model, table}) {
+    fs::remove(file);
+    EXPECT_EQ(run_tool({"predict", used, bad, "-o", file}).exit_code, 1);
+    EXPECT_EQ(only_file(), 0);
+    write("out/predicted.csv", "before\n");
+    expect_one_line(run_tool({"predict", used, bad, "-o", file}), 1, "has 2 fields instead of 6");
+    EXPECT_EQ(content_of(file), "before\n");
+    const Outcome full = run_shell("ulimit -f 16; \"$ignd\" predict '" + used + "' '" + good + "' -o '" + file + "'");
+    expect_one_line(full, 1, "predicted.csv': File too large");
+    EXPECT_EQ(content_of(file), "before\n");
+    EXPECT_EQ(run_tool({"predict", used, good, "-o", file}).exit_code, 0);
+    EXPECT_EQ(count_lines(content_of(file)), std::ssize(lines));
+    EXPECT_EQ(content_of(file), run_tool({"predict", used, good}).out);
+    EXPECT_EQ(only_file(), 1);
+  }
+}
+
+// What is left out is reported in the same words, whatever the model learned from.
+TEST_F(StreamTool, ReportsBadRowsAsTablesDo) {
+  const std::string table = path("table.ignd");
+  EXPECT_EQ(run_tool({"train", csv, "--target", "y", "--lr", "0.01", "--epochs", "1", "--model", "linear", "--save",
+                      table, "--quiet"})
+                .exit_code,
+            0);
+  learn(stream(csv, {"--target", "y"}));
+  const std::string head = "a,b,city,y,label,w\n1,2,Ulm,3,yes,1\n";
+  const std::string one = write("one.csv", head + "1,2\n3,4,Bonn,5,no,1\n");
+  const std::string two = write("two.csv", head + "1,2\n3,4,Bonn,5,no,1\n1\n5,6,Bonn,7,no,1\n");
+  for (const std::string& used : {model, table}) {
+    const auto skip = [&](const char* command, const std::string& data) {
+      const Outcome outcome = run_tool({command, used, data, "--bad-rows", "skip"});
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      return outcome;
+    };
+    EXPECT_EQ(skip("predict", one).err, "ignd: 1 of 3 rows has no prediction; line 3: has 2 fields instead of 6\n");
+    EXPECT_EQ(skip("predict", two).err,
+              "ignd: 2 of 5 rows have no prediction; the first is line 3: has 2 fields instead of 6\n");
+    EXPECT_TRUE(contains(skip("predict", one).out, "\n2,\n3,"));
+    const std::string left_out = skip("evaluate", two).err;
+    EXPECT_TRUE(left_out.starts_with("ignd: 2 of 5 rows are left out; the first is ")) << left_out;
+    EXPECT_TRUE(contains(left_out, "line 3: has 2 fields instead of 6")) << left_out;
+    const Outcome found = run_tool({"evaluate", used, two, "--bad-rows", "skip", "--json"});
+    EXPECT_EQ(events(found.out).back()["left_out"], 2);
+    EXPECT_EQ(events(found.out).back()["rows"], 3);
+  }
+  expect_one_line(run_tool({"evaluate", model, write("all.csv", "a,b,city,y,label,w\n1\n"), "--bad-rows", "skip"}), 1,
+                  "no labels to compare with; the first bad row is line 2: has 1 field instead of 6");
+}
+
 TEST_F(StreamTool, RefusesDataThatDoNotFitTheModel) {
   learn(stream(csv, {"--target", "label"}));
   const auto refuse = [&](const Words& command, int code, const std::string& part) {
@@ -802,6 +867,23 @@ TEST_F(StalledStream, IsInterruptedBeforeAnythingCame) {
     expect_one_line(process.finish(), 130, "interrupted before there was anything to save");
     EXPECT_FALSE(fs::exists(model));
   }
+}
+
+// Predictions of what has come so far do not wait for more.
+TEST_F(StalledStream, IsPredictedAsItComes) {
+  const Words lines = csv_lines();
+  learn(stream(csv, {"--target", "y"}));
+  const std::string whole = run_tool({"predict", model, csv}).out;
+  Process process(tool_with({"predict", model, pipe}));
+  {
+    const SlowStream slow(pipe);
+    slow.write(joined(lines, 0, 3));
+    process.read_lines(3);  // waits for ever if they are kept back
+    slow.write(joined(lines, 3, 4));
+    process.read_lines(1);
+    slow.write(joined(lines, 4));
+  }
+  EXPECT_EQ(process.finish().out, whole);
 }
 
 TEST_F(StalledStream, IsSavedWhenInterrupted) {

@@ -73,8 +73,8 @@ TEST(Optimizers, AreReadByName) {
   EXPECT_EQ(parse_optimizers("sgd,adam-ignd"), (std::vector<std::string>{"sgd", "adam-ignd"}));
   const std::string pair = "gauss-newton:eps_c=1e+2,eps_lm=1e-3+adam:beta1=0.8,beta2=0.99";
   EXPECT_EQ(parse_optimizers("sgd," + pair + ",ignd"), (std::vector<std::string>{"sgd", pair, "ignd"}));
-  EXPECT_EQ(optimizer_named(pair).rule, "gauss-newton:eps_c=1e+2,eps_lm=1e-3");
-  EXPECT_EQ(optimizer_named(pair).transform, "adam:beta1=0.8,beta2=0.99");
+  EXPECT_EQ(find_optimizer(pair).rule, "gauss-newton:eps_c=1e+2,eps_lm=1e-3");
+  EXPECT_EQ(find_optimizer(pair).transform, "adam:beta1=0.8,beta2=0.99");
   for (const auto* text : {"", ",", "sgd,", "sgd,sgd", "sgdd", "sgd adam", "sgd,eps=1", "gradient+", "+adam",
                            "gradient+adan", "gradient+adam:beta3=1", "gradient+adam,gradient+adam", "a=b"}) {
     EXPECT_THROW(parse_optimizers(text), InvalidArgument) << text;

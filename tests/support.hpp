@@ -18,6 +18,23 @@ std::vector<T> normal_vector(RandomStream& stream, std::size_t n, double scale =
   return values;
 }
 
+// A checkpoint as a version without these entries would have written it.
+inline Checkpoint without_entries(const Checkpoint& whole, const std::string& prefix) {
+  Checkpoint part;
+  for (const auto& [name, entry] : whole.entries()) {
+    if (name.starts_with(prefix)) continue;
+    if (const auto* text = std::get_if<std::string>(&entry)) part.set(name, *text);
+    const auto copy = [&]<class T>(const std::vector<T>* values) {
+      if (values != nullptr) part.set(name, std::span<const T>(*values));
+    };
+    copy(std::get_if<std::vector<float>>(&entry));
+    copy(std::get_if<std::vector<double>>(&entry));
+    copy(std::get_if<std::vector<std::uint32_t>>(&entry));
+    copy(std::get_if<std::vector<std::uint64_t>>(&entry));
+  }
+  return part;
+}
+
 // j written out, from the model's blocks.
 template <class T>
 std::vector<T> flat_sensitivity(const Model<T>& model, const Input<T>& x) {

@@ -79,7 +79,8 @@ TEST(Tool, OffersTheNearestCommandOptionAndWord) {
       {{"predict", "--ouput", "out.csv", "model.ignd"}, "did you mean '--output'?"},
       {{"--versio"}, "there is no option '--versio', did you mean '--version'?"},
       {{"--seed", "3", "train"}, "'--seed' is an option of train only"},
-      {{"train", "--format", "csw"}, "'csw' is not one of csv, tsv, svmlight, vw, did you mean 'csv'?"},
+      {{"train", "--format", "csw"},
+       "--format is 'csw', but must be one of auto, csv, tsv, svmlight, vw, did you mean 'csv'?"},
       {{"train", "data.csv", "--target", "y", "--batch-mode", "exacy"}, "did you mean 'exact'?"},
       {{"train", "data.csv", "--target", "y", "--optimizer", "igndd"}, "did you mean 'ignd'?"},
       {{"train", "data.csv", "--target", "y", "--model", "lineer"}, "did you mean 'linear'?"},
@@ -111,7 +112,9 @@ TEST(Tool, RefusesNumbersThatDoNotFit) {
     expect_usage_error({"compare", option, "4294967297"});  // 1, if it were cut to 32 bits
   }
   // Decimal, as a person reads it: not 8.
-  EXPECT_TRUE(contains(run_tool({"train", "data.csv", "--bits", "040", "--stream"}).err, "40 is not between 1 and 31"));
+  EXPECT_TRUE(contains(run_tool({"train", "data.csv", "--bits", "040", "--stream"}).err,
+                       "--bits is '040', but must be a whole number between 1 and 31"));
+  EXPECT_EQ(run_tool({"train", "data.csv", "--bits", "010", "--stream", "--resume", "none.ignd"}).exit_code, 1);
 }
 
 TEST(Tool, RefusesGarbage) {

@@ -3,6 +3,7 @@
 #include "ignd/random.hpp"
 #include "learn/split.hpp"
 #include "scratch_folder.hpp"
+#include "support.hpp"
 #include "tool_support.hpp"
 
 #include <algorithm>
@@ -120,8 +121,11 @@ TEST_F(TrainTool, LearnsInBatchesAndGoesOnWithThem) {
   for (const Words& others : {Words{}, Words{"--batch", "16"}, Words{"--batch", "8", "--batch-mode", "exact"}}) {
     const Outcome refused = run_tool(start + others + Words{"--optimizer", "ignd", "--resume", model_});
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_TRUE(contains(refused.err, "its batch is '16 exact lambda 1 adaptive', not ")) << refused.err;
+    EXPECT_TRUE(contains(refused.err, "cannot resume ")) << refused.err;
+    EXPECT_EQ(contains(refused.err, "its batch is '16', not "), std::ranges::count(others, "16") == 0) << refused.err;
+    EXPECT_TRUE(contains(refused.err, "its adaptive-lambda is 'true', not 'false'")) << refused.err;
   }
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "batch 16 exact lambda 1 adaptive"));
 }
 
 // Blanks around the parts of a name change nothing: not the rates that are tried, not what is saved, not what may be
@@ -644,15 +648,24 @@ TEST_F(TrainTool, SplitsByClassAndSaysWhatCannotBeMeasured) {
                  "way, or ask for a smaller --validation and --test");
 }
 
-// Before classes were split evenly, a run had other training rows: it cannot be gone on with.
-TEST_F(TrainTool, RefusesToResumeARunOfAnotherSplit) {
+// An early version saved fewer options, and some under other names: its models can be used, but not resumed.
+TEST_F(TrainTool, RefusesToResumeARunOfAnEarlyVersion) {
   const Words command = train("label");
   ASSERT_EQ(run_tool(command).exit_code, 0);
-  Checkpoint old = Checkpoint::read(model_);
-  EXPECT_EQ(old.text("run.option.split"), "by class");
-  old.set("run.option.split", std::string());
+  const std::string summary = run_tool({"inspect", model_}).out;
+  Checkpoint old = testing::without_entries(Checkpoint::read(model_), "run.option.");
+  const double rate = 0.001;
+  old.set("run.rate", std::span<const double>(&rate, 1));
+  old.set("run.option.batch", std::string());
+  old.set("run.option.split", std::string("by class"));
   old.write(model_);
-  expect_refusal(command + Words{"--resume", model_, "--quiet"}, 1, "its split is '', not 'by class'");
+  expect_refusal(command + Words{"--resume", model_, "--quiet"}, 1,
+                 "the saved run was begun by an early version of ignd 0.2, and this is a later version; begin again");
+  EXPECT_EQ(run_tool({"inspect", model_}).out, summary);
+  old.set("run.option.batch", std::string("16 exact lambda 1"));
+  old.write(model_);
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, ", batch 16 exact lambda 1, "));
+  EXPECT_EQ(run_tool({"predict", model_, data_}).exit_code, 0);
 }
 
 TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
@@ -692,7 +705,7 @@ TEST_F(TrainTool, NamesABadCellAndPredictsTheOtherRows) {
   ASSERT_EQ(run_tool({"train", "--stream", numbers, "--target", "y", "--save", model_}).exit_code, 0);
   EXPECT_TRUE(contains(run_tool({"predict", model_, bad}).err, "line 6: has 2 fields instead of 4"));
   const Outcome streamed = run_tool(Words{"predict", model_, bad, "--keep", "y,id"} + skip);
-  EXPECT_EQ(streamed.err, "ignd: 1 of 5 rows has no prediction; line 6 cannot be read\n");
+  EXPECT_EQ(streamed.err, "ignd: 1 of 5 rows has no prediction; line 6: has 2 fields instead of 4\n");
   EXPECT_TRUE(streamed.out.starts_with("row,y,id,prediction\n1,3,x1,")) << streamed.out;
   EXPECT_TRUE(contains(streamed.out, "\n3,x,\"x,3\",") && contains(streamed.out, "\n4,,,\n5,inf,x5,")) << streamed.out;
   EXPECT_EQ(events(run_tool(Words{"evaluate", model_, bad, "--json"} + skip).out).front()["left_out"], 3);
@@ -920,10 +933,10 @@ TEST_F(Interrupted, GoesOnWithTheSameOptionsAndDataOnly) {
     EXPECT_EQ(content_of(partial_), before);
   };
   refuse({"--seed", "2"}, "its seed is '1', not '2'");
-  refuse({"--lr", "0.02"}, "its learning rate is 0.01, not 0.02");
+  refuse({"--lr", "0.02"}, "its lr is '0.01', not '0.02'");
   refuse({"--optimizer", "ignd"}, "its rule is");
   refuse({"--l2", "0.1", "--rule", "gradient"}, "its l2 is");
-  refuse({"--last"}, "its last is 'no', not 'yes'");
+  refuse({"--last"}, "its last is 'false', not 'true'");
   refuse({"--schedule", "constant"}, "its schedule is");
   refuse({"--weight", "w"}, "its weight is '', not 'w'");
   Words lines = data_lines();
@@ -1016,9 +1029,8 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
       broken.write(path("broken.ignd"));
       for (const Words& words : {Words{"predict", path("broken.ignd"), data_}, Words{"inspect", path("broken.ignd")},
                                  Words{"train", data_, "--target", "y", "--resume", path("broken.ignd")}}) {
-        // Who goes on has the rate from the file, but the scales from the data.
-        if ((name == "run.rate") != (words[0] == "train") && name != "trained.weights" && name != "target.scale")
-          continue;
+        // A resumed run has its scales from the data.
+        if (words[0] == "train" && name != "trained.weights" && name != "target.scale") continue;
         const Outcome outcome =
             run_tool(words[0] == "train" ? words + Words{"--model", "mlp:8,8", "--epochs", "3"} : words);
         EXPECT_EQ(outcome.exit_code, 1) << name;
@@ -1031,7 +1043,14 @@ TEST_F(TrainTool, RefusesModelsWithNumbersThatAreNotFinite) {
          "weights are not all finite");
   refuse("target.scale", numbers("target.scale"), "scale is not finite");
   refuse("column.0.scale", numbers("column.0.scale"), "cannot be used");
-  refuse("run.rate", numbers("run.rate"), "its learning rate is");
+  for (const char* rate : {"nan", "inf", "-1", "fast"}) {
+    Checkpoint broken = good;
+    broken.set("run.option.lr", std::string(rate));
+    broken.write(path("broken.ignd"));
+    expect_refusal({"train", data_, "--target", "y", "--model", "mlp:8,8", "--epochs", "3", "--quiet", "--resume",
+                    path("broken.ignd")},
+                   1, "the learning rate is ");
+  }
 }
 
 TEST_F(TrainTool, PeriodicSavesHaveANameOfTheirOwn) {
@@ -1099,7 +1118,7 @@ TEST_F(TrainTool, RefusesBadOptionsBeforeItReadsAnything) {
   refuse({"--optimizer", "adm"}, "did you mean 'adam'");
   refuse({"--rule", "newton"}, "there is no");
   refuse({"--transform", "adam:beta3=1"}, "beta3");
-  refuse({"--optimizer", "adam", "--rule", "gradient"}, "excludes");
+  refuse({"--optimizer", "adam", "--rule", "gradient"}, "give an optimizer, or a rule and a transform, not both");
   refuse({"--delimiter", ";;"}, "the delimiter is ';;'");
   refuse({"--delimiter", "\""}, "the delimiter");
   refuse({"--header", "maybe"}, "--header");
@@ -1148,9 +1167,9 @@ TEST_F(TrainTool, RefusesOptionsThatTheDataDoNotFit) {
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "both"}), 2, "");
   expect_refusal(train("y", {"--batch", "8", "--lambda", "1"}), 2, "can only be given with --batch-mode exact");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "-1"}), 2,
-                 "--lambda: '-1' is not a number");
+                 "--lambda is -1, but must be between 0 and ");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--lambda", "nan"}), 2,
-                 "--lambda: 'nan' is not a number");
+                 "--lambda is 'nan', which is not a number");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--optimizer", "sgd"}), 2,
                  "exact steps need the rule gauss-newton");
   expect_refusal(train("y", {"--batch", "8", "--batch-mode", "exact", "--l2", "0.1"}), 2,

@@ -19,7 +19,7 @@ class TrainedModel;
 struct Prediction {
   double value = 0;                        // in the target's units; for classes the number of the most probable one
   std::string label = {};                  // for classes: its name
-  std::vector<double> probabilities = {};  // for classes, in the order of ModelFile::classes()
+  std::vector<double> probabilities = {};  // for classes, in the order of classes(): of two, the positive one is last
   std::string name = {};                   // in a file: the number of the row, counted from 1, or the name of the file
 };
 
@@ -36,17 +36,20 @@ struct EncodedRows {
   std::vector<double> targets = {};  // what the model learns for each row; empty if the table has no such column
 };
 
-// What a model's samples are: rows of a table, image files, or texts in files or in a column of a table.
-enum class ModelKind { table, images, texts };
+// What a model's samples are: rows of a table, image files, texts in files or in a column of a table, or the examples
+// of a stream.
+enum class ModelKind { table, images, texts, stream };
 
-// A model with all it needs to predict from new data: what `ignd train` saves and train() makes. Copies share the
-// model. Models of streams have a header of their own, ignd/stream.hpp.
+// A model with all it needs to predict from new data: what `ignd train` saves, with --stream or without, and train()
+// makes. Copies share the model, and several threads may use it. OnlineLearner of ignd/stream.hpp goes on learning with
+// the model of a stream.
 class IGND_API ModelFile {
  public:
   // Throws FileError if the file is damaged or holds no such model.
   static ModelFile load(const std::string& path);
 
-  // Writes the model alone, without the state of its training run. Throws FileError; then the file is as it was.
+  // Writes the model alone, without the state of its training run; the model of a stream can go on learning all the
+  // same. Throws FileError; then the file is as it was.
   void save(const std::string& path) const;
 
   // The same in memory, where `bytes` are those of a file.
@@ -55,18 +58,23 @@ class IGND_API ModelFile {
 
   ModelKind kind() const;
   const std::string& target() const;
-  const std::vector<std::string>& classes() const;  // empty for numbers
-  std::vector<std::string> columns() const;         // that a row must have; empty if the samples are files
-  std::string spec() const;                         // of the model: "mlp:widths=8x32x64x32,..."
+  std::vector<std::string> classes() const;  // empty for numbers; "?": a stream has not shown this one yet
+  std::vector<std::string> columns() const;  // that a row must have; empty if the samples are no rows
+  std::string spec() const;                  // of the model: "mlp:widths=8x32x64x32,..."
 
   // Predicts one row of a table, given as cells by column, each as it stands in a file; "" is a missing value. Other
-  // columns are ignored. Throws InvalidArgument if a column is missing or the model's samples are files, and BadSample
-  // if a cell is not what it was in training.
+  // columns are ignored. Throws InvalidArgument if a column is missing or the model's samples are no rows, and
+  // BadSample if a cell is not what it was in training.
   Prediction predict(const std::map<std::string, std::string>& row) const;
 
   // Predicts all samples of a source, as `ignd predict` does: the rows of a table in their order, or the files of a
   // folder, of an archive, or a single one, by name. Files that cannot be read are left out. Throws FileError.
   std::vector<Prediction> predict_file(const std::string& path) const;
+
+  // Scores the model on a source with known targets, as `ignd evaluate` does, by the names that TrainReport uses:
+  // "loss", "rmse", "accuracy", ... `weight` is a column of importance weights. Throws FileError, and Error where a
+  // prediction is not finite.
+  std::map<std::string, double> evaluate(const std::string& path, const std::string& weight = {}) const;
 
   // Predicts all rows of a table in memory. Throws InvalidArgument if a column is missing or the model's samples are
   // files, and BadSample, with the row, if a cell is not what it was in training.
@@ -75,7 +83,7 @@ class IGND_API ModelFile {
   // For going on with a model of a table in one's own way: its loss, its inputs and targets for the rows of a table,
   // a copy of the model alone, and the same file with that model trained further. Throw as predict_frame does, and
   // InvalidArgument for a model of another spec.
-  const std::string& loss() const;
+  std::string loss() const;
   EncodedRows encode_frame(const Frame& frame) const;
   std::unique_ptr<Model<float>> model() const;
   ModelFile with_model(const Model<float>& model) const;

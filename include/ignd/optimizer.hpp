@@ -18,9 +18,12 @@ struct IGND_API Optimizer {
   bool has_plain_transform() const;
 };
 
-// sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss). Throws InvalidArgument for other names;
-// any other pair is allowed by naming both parts.
-IGND_API Optimizer find_optimizer(std::string_view name);
+// sgd, ignd, adam, adam-ignd, sps, ngd, nlms (undamped: for the squared loss), or any rule and transform:
+// "gauss-newton:eps_lm=1e-3+momentum". Throws InvalidArgument, with the nearest known name.
+IGND_API Optimizer find_optimizer(std::string_view text);
+
+// A rule and a transform, their specs without spaces. Throws InvalidArgument for what does not exist.
+IGND_API Optimizer make_optimizer(std::string_view rule, std::string_view transform);
 
 IGND_API std::vector<std::string> optimizer_names();
 

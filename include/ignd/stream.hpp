@@ -2,13 +2,13 @@
 
 #include "ignd/api.hpp"
 #include "ignd/error.hpp"
+#include "ignd/model_file.hpp"
 #include "ignd/optimizer.hpp"
 #include "ignd/schedule.hpp"
 #include "ignd/trainer.hpp"
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,16 +82,10 @@ class Cell {
 // The cells of a row by the names of their columns: {{"size", 80}, {"town", "Ulm"}}.
 using Example = std::vector<std::pair<std::string, Cell>>;
 
-struct OnlinePrediction {
-  double value = 0;        // in the label's units; of two numbers the more likely one; of two texts 0 or 1
-  std::string label = {};  // of classes: the more likely one, as text
-  // Of the positive class: the larger number, or the text that comes later in the alphabet.
-  double probability = std::numeric_limits<double>::quiet_NaN();
-};
-
 // Learns a linear model over hashed features, one example at a time, in constant memory. It is what `ignd train
 // --stream` trains: the same examples give the same bits, and each reads the model files of the other. Only one thread
-// at a time may use an object, even to predict.
+// at a time may use an object, even to predict. ModelFile predicts with the same files where nothing more is to be
+// learned.
 //
 //     ignd::OnlineLearner rents("rent", {.loss = "squared"});
 //     rents.learn({{"size", 80}, {"town", "Ulm"}}, 1164);
@@ -129,10 +123,11 @@ class IGND_API OnlineLearner {
   // Chooses the loss now, if it is still open, and learns the examples held back. More may follow.
   void finish();
 
-  // Predicts without learning. Throws BadSample and InvalidArgument as learn() does.
-  OnlinePrediction predict(const Example& example) const;
-  // All rows of a file, in order. Throws FileError or InvalidArgument.
-  std::vector<OnlinePrediction> predict_file(const std::string& path) const;
+  // Predicts without learning. Of two classes the negative one is number 0: the smaller number, or the text that comes
+  // first in the alphabet. Throws BadSample and InvalidArgument as learn() does.
+  Prediction predict(const Example& example) const;
+  // All rows of a file, in order. Throws FileError, and InvalidArgument if nothing has been learned yet.
+  std::vector<Prediction> predict_file(const std::string& path) const;
 
   const StreamStatistics& statistics() const;
   std::string loss() const;      // its spec; empty until it has been chosen

@@ -23,6 +23,13 @@ namespace {
 using ignd::Cell;
 using ignd::OnlineLearner;
 
+// The value, the label, and the probability of the positive class.
+nb::tuple to_tuple(const ignd::Prediction& made) {
+  const double positive =
+      made.probabilities.empty() ? std::numeric_limits<double>::quiet_NaN() : made.probabilities.back();
+  return nb::make_tuple(made.value, made.label, positive);
+}
+
 // A learner, and the example at hand, whose memory is used again.
 class Online {
  public:
@@ -35,8 +42,7 @@ class Online {
 
   nb::tuple predict(const nb::dict& row) {
     read(row);
-    const ignd::OnlinePrediction made = learner_.predict(example_);
-    return nb::make_tuple(made.value, made.label, made.probability);
+    return to_tuple(learner_.predict(example_));
   }
 
   OnlineLearner& learner() { return learner_; }
@@ -173,8 +179,7 @@ std::vector<nb::tuple> predict_many(Online& online, const PythonFrame& frame) {
   std::vector<nb::tuple> made;
   made.reserve(frame.frame.rows);
   for_each_row(frame, [&](const ignd::Example& example, std::size_t /*row*/) {
-    const ignd::OnlinePrediction one = online.learner().predict(example);
-    made.push_back(nb::make_tuple(one.value, one.label, one.probability));
+    made.push_back(to_tuple(online.learner().predict(example)));
   });
   return made;
 }

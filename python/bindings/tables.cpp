@@ -106,6 +106,7 @@ std::vector<nb::dict> predict_file(const ModelFile& model, const std::string& pa
 
 const char* kind_of(const ModelFile& model) {
   if (model.kind() == ignd::ModelKind::table) return "table";
+  if (model.kind() == ignd::ModelKind::stream) return "stream";
   return model.kind() == ignd::ModelKind::images ? "images" : "texts";
 }
 
@@ -155,7 +156,7 @@ void bind_tables(nb::module_& module) {
       .def("save", &ModelFile::save, nb::arg("path"), "Writes the model for `ignd predict`, or for `load`.")
       .def_static("from_bytes", &from_bytes, nb::arg("bytes"))
       .def("to_bytes", &to_bytes)
-      .def_prop_ro("kind", &kind_of, "'table', 'images' or 'texts'.")
+      .def_prop_ro("kind", &kind_of, "'table', 'images', 'texts' or 'stream'.")
       .def_prop_ro("target", &ModelFile::target)
       .def_prop_ro("classes", &ModelFile::classes, "The names of the classes; empty for numbers.")
       .def_prop_ro("columns", &ModelFile::columns, "The columns that a row must have.")
@@ -167,6 +168,8 @@ void bind_tables(nb::module_& module) {
           },
           nb::arg("row"), "Predicts one row, given as the texts of its cells.")
       .def("predict_file", &predict_file, nb::arg("path"), "Predicts all samples of a file, a folder or an archive.")
+      .def("evaluate", &ModelFile::evaluate, nb::arg("path"), nb::arg("weight") = "",
+           "Scores the model on a file with known targets, as `ignd evaluate` does.")
       .def("predict_frame", &predict_frame, nb::arg("frame"), "The values, and for classes the probabilities, of rows.")
       .def_prop_ro("loss", &ModelFile::loss)
       .def("encode_frame", &encode_frame, nb::arg("frame"), "The inputs and the targets of the model for rows.")

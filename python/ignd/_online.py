@@ -20,6 +20,9 @@ def _settings(options: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
 
 
+_UNSEEN = "?"  # a class that the stream has not shown yet
+
+
 class _Online:
     """What both online learners share."""
 
@@ -171,7 +174,7 @@ class OnlineClassifier(_Online):
     @property
     def classes(self) -> list[Any]:
         """Those seen so far, the negative one first."""
-        return [_class_named(name) for name in self._learner.classes]
+        return [_class_named(name) for name in self._learner.classes if name != _UNSEEN]
 
     def _probabilities(self, positive: float) -> dict[Any, float]:
         classes = self.classes
@@ -182,7 +185,7 @@ class OnlineClassifier(_Online):
 
 def _class_named(label: str) -> Any:
     """A class as it was given: a number, or a text that is none."""
-    if label == "":
+    if label in ("", _UNSEEN):
         return None
     try:
         number = float(label)

@@ -122,23 +122,21 @@ void sync_folder(const std::filesystem::path& folder, const std::filesystem::pat
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   refuse_to_replace_devices(path);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  FileWriter writer(folder, path, mode_of(path));
+  FileWriter writer(folder, path);
   writer.append(content);
   writer.commit(path.filename());
 }
 
-FileWriter::FileWriter(const std::filesystem::path& folder) : FileWriter(folder, {}, mode_of({})) {}
-
-FileWriter::FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target, mode_t mode)
+FileWriter::FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target)
     : folder_(folder),
       name_(target.empty() ? "a file in " + quoted_path(folder) : quoted_path(target)),
-      file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode)) {
+      file_(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode_of(target))) {
   if (file_.is_open() && ::access(open_file().c_str(), F_OK) == 0) {
     lock(*file_);
     return;
   }
   file_ = Descriptor();
-  file_ = create_locked(folder, temporary_stem(target.filename()), mode, temporary_);
+  file_ = create_locked(folder, temporary_stem(target.filename()), mode_of(target), temporary_);
   if (!file_.is_open()) fail("create", errno);
 }
 

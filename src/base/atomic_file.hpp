@@ -44,8 +44,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 // program ends. If the file system cannot do that, it has a temporary name.
 class FileWriter : Pinned {
  public:
-  // In an existing folder. Throws FileError.
-  explicit FileWriter(const std::filesystem::path& folder);
+  // In an existing folder, to replace the file `target`, if that is known. Throws FileError.
+  explicit FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target = {});
   ~FileWriter();
 
   // Throws FileError, also if the disk is full.
@@ -58,10 +58,6 @@ class FileWriter : Pinned {
   int descriptor() const { return *file_; }
 
  private:
-  friend void write_file_atomically(const std::filesystem::path& path, std::string_view content);
-  // With the file that it will replace, if known.
-  FileWriter(const std::filesystem::path& folder, const std::filesystem::path& target, mode_t mode);
-
   [[noreturn]] void fail(std::string_view what, int error) const;
   std::string open_file() const;
 

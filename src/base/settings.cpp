@@ -4,17 +4,30 @@
 #include "ignd/error.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 namespace ignd {
 namespace {
 
-void check_range(const SettingKey& key, double value) {
-  if (value >= key.low && value <= key.high) return;
-  throw InvalidArgument(fmt::format("is {}, but must be between {} and {}", format_number(value),
+std::string canonical_number(const SettingKey& key, const std::string& value, const std::string& what) {
+  const double number = parse_number(value, what);
+  if (number >= key.low && number <= key.high) return format_number(number);
+  throw InvalidArgument(fmt::format("{} is {}, but must be between {} and {}", what, format_number(number),
                                     format_number(key.low), format_number(key.high)));
+}
+
+std::string canonical_count(const SettingKey& key, const std::string& value, const std::string& what) {
+  const auto bound = [](double of) { return of < any_count ? static_cast<std::uint64_t>(of) : UINT64_MAX; };
+  std::uint64_t count = 0;
+  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), count);
+  const bool whole = fault == std::errc{} && end == value.data() + value.size();
+  if (whole && count >= bound(key.low) && count <= bound(key.high)) return std::to_string(count);
+  throw InvalidArgument(fmt::format("{} is {}, but must be a whole number between {} and {}", what, in_quotes(value),
+                                    bound(key.low), bound(key.high)));
 }
 
 }  // namespace
@@ -62,26 +75,20 @@ const char* kind_name(SettingKey::Kind kind) {
   return "";
 }
 
-std::string canonical_value(const SettingKey& key, const std::string& value) {
+std::string canonical_value(const SettingKey& key, const std::string& value, const std::string& what) {
   if (value == key.default_value) return value;
   switch (key.kind) {
-    case SettingKey::Kind::number: {
-      const double number = parse_number(value, "value");
-      check_range(key, number);
-      return format_number(number);
-    }
-    case SettingKey::Kind::count: {
-      const std::uint64_t count = parse_count(value, "value");
-      check_range(key, static_cast<double>(count));
-      return std::to_string(count);
-    }
+    case SettingKey::Kind::number:
+      return canonical_number(key, value, what);
+    case SettingKey::Kind::count:
+      return canonical_count(key, value, what);
     case SettingKey::Kind::flag:
       if (value == "true" || value == "false") return value;
-      throw InvalidArgument(fmt::format("is {}, but must be true or false", in_quotes(value)));
+      throw InvalidArgument(fmt::format("{} is {}, but must be true or false", what, in_quotes(value)));
     case SettingKey::Kind::word:
       if (key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end()) return value;
-      throw InvalidArgument(fmt::format("is {}, but must be one of {}{}", in_quotes(value), join(key.choices, ", "),
-                                        suggestion(value, key.choices)));
+      throw InvalidArgument(fmt::format("{} is {}, but must be one of {}{}", what, in_quotes(value),
+                                        join(key.choices, ", "), suggestion(value, key.choices)));
     case SettingKey::Kind::matrix:
       return value;
   }
@@ -92,6 +99,12 @@ const std::string& Settings::word(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) throw InvalidArgument(fmt::format("there is no setting '{}'", name));
   return found->second;
+}
+
+std::string Settings::text() const {
+  std::string lines;
+  for (const auto& [name, value] : values_) lines += fmt::format("{}={}\n", name, value);
+  return lines;
 }
 
 double Settings::number(const std::string& name) const { return parse_number(word(name), name); }

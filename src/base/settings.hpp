@@ -31,9 +31,12 @@ struct SettingKey {
 // "whole number", "true or false", ...
 const char* kind_name(SettingKey::Kind kind);
 
-// A value in its canonical form, so that equal values have equal texts. Throws InvalidArgument, without naming the
-// setting, for a value that is not of its kind, out of range or not one of the choices.
-std::string canonical_value(const SettingKey& key, const std::string& value);
+// As the highest count: there is no limit but that of 64 bits.
+inline constexpr double any_count = 18446744073709551616.0;
+
+// A value in its canonical form, so that equal values have equal texts. Throws InvalidArgument for a value that is not
+// of its kind, out of range or not one of the choices. Messages name the setting as `what`: "--epochs".
+std::string canonical_value(const SettingKey& key, const std::string& value, const std::string& what);
 
 // A value for every setting, checked against its key, as text: "0.99", "true", "8x8", "[[1,0],[0,1]]".
 class Settings {
@@ -48,6 +51,7 @@ class Settings {
   MatrixRows matrix(const std::string& name) const;  // empty where none was given
 
   const std::map<std::string, std::string>& values() const { return values_; }
+  std::string text() const;  // a line "name=value" for each, the same for equal settings
   bool operator==(const Settings&) const = default;
 
  private:

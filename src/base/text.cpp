@@ -158,6 +158,18 @@ double parse_duration(std::string_view text) {
   return value * std::pow(60, static_cast<double>(unit));
 }
 
+std::string with_commas(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string in_short(std::optional<double> value, int digits) {
+  return value ? fmt::format("{:.{}g}", *value, digits) : "n/a";
+}
+
 std::string duration_text(double seconds) {
   if (!(seconds >= 0 && seconds < 1e15)) return "n/a";
   if (seconds < 10) return fmt::format("{} s", format_number(std::round(seconds * 100) / 100));

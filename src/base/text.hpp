@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,7 +66,11 @@ auto collect_fault(std::vector<std::string>& faults, Make make) -> decltype(make
 // "90s", "10m" or "2h" in seconds. Throws InvalidArgument.
 double parse_duration(std::string_view text);
 
-// For humans: "0.51 s", "45 s", "3 min 20 s", "1 h 20 min"; "n/a" for what is not a duration.
+// Numbers for people.
+std::string with_commas(std::uint64_t count);                       // "1,234,567"
+std::string in_short(std::optional<double> value, int digits = 4);  // "n/a" if there is none
+
+// For people: "0.51 s", "45 s", "3 min 20 s", "1 h 20 min"; "n/a" for what is not a duration.
 std::string duration_text(double seconds);
 
 // The start of a text that is not empty: a character, or a truncated or invalid sequence.
@@ -78,5 +83,28 @@ Utf8Character character_at(std::string_view text);
 // The text itself if it is UTF-8. Otherwise a copy in `buffer`, with one U+FFFD for every truncated sequence, as long
 // as possible, and for every other invalid byte: as Python's errors="replace" does, and as Unicode recommends.
 std::string_view repaired_utf8(std::string_view text, std::string& buffer);
+
+// The names of an enumeration's values, in one table.
+template <class Enum>
+struct EnumName {
+  Enum value;
+  const char* name;
+};
+
+template <class Enum, std::size_t count>
+constexpr const char* name_in(const EnumName<Enum> (&names)[count], Enum value) {
+  for (const auto& known : names) {
+    if (known.value == value) return known.name;
+  }
+  return "unknown";
+}
+
+template <class Enum, std::size_t count>
+constexpr std::optional<Enum> value_in(const EnumName<Enum> (&names)[count], std::string_view name) {
+  for (const auto& known : names) {
+    if (known.name == name) return known.value;
+  }
+  return std::nullopt;
+}
 
 }  // namespace ignd

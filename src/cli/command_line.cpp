@@ -1,10 +1,11 @@
 #include "cli/command_line.hpp"
 
+#include "base/settings.hpp"
 #include "base/text.hpp"
+#include "ignd/error.hpp"
+#include "learn/run_spec.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -13,18 +14,15 @@
 namespace ignd::cli {
 namespace {
 
-std::string count_fault(const std::string& text, std::uint64_t least, std::uint64_t most) {
-  const bool bounded = most < UINT64_MAX;
-  const std::string range =
-      bounded ? fmt::format("between {} and {}", least, most) : fmt::format("of at least {}", least);
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
-    return fmt::format("{} is not a whole number {}", in_quotes(text), range);
+// What may be given, as the help shows it.
+std::string range_text(const SettingKey& key) {
+  if (key.kind == SettingKey::Kind::count) {
+    return key.high < any_count ? fmt::format("UINT:{}..{}", key.low, key.high) : "UINT:COUNT";
   }
-  std::uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (bounded && (fault != std::errc{} || value > most)) return fmt::format("{} is not {}", printable(text), range);
-  if (fault != std::errc{}) return fmt::format("{} is too large: the largest number is {}", printable(text), most);
-  return value < least ? fmt::format("{} is not {}", value, range) : "";
+  if (key.kind == SettingKey::Kind::number) return fmt::format("FLOAT:{:g}..{:g}", key.low, key.high);
+  std::vector<std::string> words = key.choices;
+  std::erase_if(words, [&](const std::string& word) { return word.empty() || word == left_open; });
+  return words.empty() ? "TEXT" : fmt::format("TEXT:{{{}}}", join(words, ","));
 }
 
 // The words of a command line that are neither options nor their values nor positional arguments.
@@ -71,41 +69,51 @@ std::string unknown_command(const CLI::App& command, const std::string& called, 
 
 }  // namespace
 
-CLI::Validator is_count(std::uint64_t least, std::uint64_t most) {
-  const auto check = [least, most](std::string& text) {
-    std::string fault = count_fault(text, least, most);
-    // CLI11 would read leading zeros as octal.
-    if (fault.empty()) text.erase(0, std::min(text.find_first_not_of('0'), text.size() - 1));
-    return fault;
+CLI::Option* check_by(CLI::Option* option, const SettingKey& key) {
+  const auto canonical = [key, name = option->get_name()](std::string& text) -> std::string {
+    try {
+      text = canonical_value(key, text, name);
+      return "";
+    } catch (const InvalidArgument& fault) {
+      throw CLI::ConversionError(fault.what());
+    }
   };
-  return {check, most < UINT64_MAX ? fmt::format("{}..{}", least, most) : "COUNT"};
+  return option->type_name(range_text(key))->transform(CLI::Validator(canonical, ""));
 }
 
-CLI::Validator is_share() {
-  const auto check = [](const std::string& text) -> std::string {
-    double value = 0;
-    const bool good = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 0.9;
-    return good ? "" : fmt::format("{} is not a number between 0 and 0.9", in_quotes(text));
-  };
-  return {check, "SHARE"};
+CLI::Option* check_count(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
+  SettingKey key;
+  key.kind = SettingKey::Kind::count;
+  key.default_value = std::to_string(least);
+  key.low = static_cast<double>(least);
+  key.high = static_cast<double>(most);
+  return check_by(option, key);
 }
 
-CLI::Validator is_number(double low, double high) {
-  const auto check = [low, high](const std::string& text) -> std::string {
-    double value = 0;
-    const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-    return good ? "" : fmt::format("{} is not a number between {} and {}", in_quotes(text), low, high);
-  };
-  return {check, fmt::format("{:g}..{:g}", low, high)};
+void add_run_options(CLI::App* command, RunSpec& spec, const std::function<bool(const RunKey& key)>& wanted) {
+  for (const RunKey& key : run_keys()) {
+    if (!key.is_option || !wanted(key)) continue;
+    const std::string name = "--" + key.name;
+    if (key.kind == SettingKey::Kind::flag) {
+      command
+          ->add_flag_callback(
+              name, [&spec, &key] { key.set(spec, "true"); }, key.help + key.tool_help)
+          ->group(key.group);
+      continue;
+    }
+    CLI::Option* option = command->add_option_function<std::string>(
+        name, [&spec, &key](const std::string& value) { key.set(spec, value); }, key.help + key.tool_help);
+    check_by(option, key)->group(key.name == "target" ? "Options" : key.group);
+    if (!key.default_value.empty() && key.default_value != left_open) option->default_str(key.default_value);
+  }
 }
 
-CLI::Validator is_one_of(std::vector<std::string> words) {
-  std::string known = fmt::format("{{{}}}", join(words, ","));
-  const auto check = [words = std::move(words)](const std::string& text) -> std::string {
-    if (std::ranges::count(words, text) > 0) return "";
-    return fmt::format("{} is not one of {}{}", in_quotes(text), join(words, ", "), suggestion(text, words));
-  };
-  return {check, std::move(known)};
+std::set<std::string> given_names(const CLI::App& command) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && !option->get_positional()) names.insert(option->get_lnames().at(0));
+  }
+  return names;
 }
 
 std::string explain(const CLI::App& app, const CLI::ParseError& fault) {

@@ -1,31 +1,37 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name of CLI11
 class App;
+class Option;
 class ParseError;
-class Validator;
 }  // namespace CLI
+
+namespace ignd {
+struct SettingKey;
+struct RunKey;
+struct RunSpec;
+}  // namespace ignd
 
 namespace ignd::cli {
 
-// Checks of option values, for Option::transform(). CLI11's own conversions read -1 as a very large count, 010 as eight
-// and 2^64 as 2^64 - 1, and accept nan for any range.
+// Lets an option take only what canonical_value() takes, in that form, and shows the range or the choices in the help.
+// CLI11's own conversions read -1 as a very large count, 010 as eight and 2^64 as 2^64 - 1, and accept nan for any
+// range.
+CLI::Option* check_by(CLI::Option* option, const SettingKey& key);
 
-// A whole number in decimal digits, from `least` to `most`.
-CLI::Validator is_count(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
+// The same for a whole number in decimal digits.
+CLI::Option* check_count(CLI::Option* option, std::uint64_t least, std::uint64_t most);
 
-// A share of the rows: 0 to 0.9.
-CLI::Validator is_share();
+// Adds the options of those keys of a run that are wanted.
+void add_run_options(CLI::App* command, RunSpec& spec, const std::function<bool(const RunKey& key)>& wanted);
 
-// A number between the two.
-CLI::Validator is_number(double low, double high);
-
-// One of a few words; the message offers the nearest one.
-CLI::Validator is_one_of(std::vector<std::string> words);
+// The names of the options that were given, without their dashes.
+std::set<std::string> given_names(const CLI::App& command);
 
 // Explains what is wrong with a command line: names the command or option that was probably meant, and the help.
 std::string explain(const CLI::App& app, const CLI::ParseError& fault);

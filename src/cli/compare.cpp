@@ -103,7 +103,7 @@ OptimizerStudy checked_study(const CompareOptions& options) {
   if (!options.budget.empty()) parse_duration(options.budget);
   refuse_model(spec.data.path);
   spec.checksum = sha256_of_file(spec.data.path);
-  const auto faults = spec_faults(spec, DataKind::table);
+  const auto faults = study_faults(spec, DataKind::table);
   if (!faults.empty()) throw InvalidArgument(list_faults(faults));
   return study;
 }

@@ -41,18 +41,6 @@ bool print_data(std::string_view data) {
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
 }
 
-std::string in_short(std::optional<double> value, int digits) {
-  return value ? fmt::format("{:.{}g}", *value, digits) : "n/a";
-}
-
-std::string with_commas(std::uint64_t count) {
-  std::string digits = std::to_string(count);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
-}
-
 std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("/._-+=:,@").find(static_cast<char>(c)) != std::string_view::npos;

@@ -46,9 +46,7 @@ bool print_data(std::string_view data);
 // Set by commands that must finish even if their output has no reader any more: training.
 inline bool works_without_reader = false;
 
-std::string in_short(std::optional<double> value, int digits = 4);  // for people; "n/a" if there is none
-std::string with_commas(std::uint64_t count);                       // "1,234,567"
-std::string shell_word(const std::string& text);                    // quoted, if a shell would not take it as one word
+std::string shell_word(const std::string& text);  // quoted, if a shell would not take it as one word
 
 // A progress bar with some words at the bottom of a terminal. Shows nothing if the standard error is not a terminal.
 class Progress : Pinned {

@@ -49,18 +49,6 @@ std::string left_out_text(const TableDataset& dataset) {
   return left_out_text(dataset.bad_rows(), dataset.table().size());
 }
 
-std::string describe(const Target& target) {
-  if (target.is_multiclass()) {
-    return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));
-  }
-  if (target.is_class()) {
-    return fmt::format("class {} or {}; probabilities are of {}", for_terminal(target.classes[0]),
-                       for_terminal(target.classes[1]), for_terminal(target.classes[1]));
-  }
-  if (target.logarithm) return "number, learned as the logarithm of what is expected";
-  return fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.format.describe(), target.mean, target.deviation);
-}
-
 void set_columns(JsonLine& line, std::span<const ColumnCode> columns) {
   std::vector<std::string> names;
   std::vector<std::string> reasons;

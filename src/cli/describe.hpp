@@ -13,8 +13,7 @@
 // What becomes of the columns of a table, and what is left out of the data.
 namespace ignd::cli {
 
-// What a target is, or what features a column gives, in a few words.
-std::string describe(const Target& target);
+// What features a column gives, in a few words.
 std::string describe(const ColumnCode& code);
 
 // The columns that give no feature, with the reasons, and those that are neither plain numbers nor texts, with their

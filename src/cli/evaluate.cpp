@@ -6,7 +6,6 @@
 #include "cli/use_model.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "learn/stream_model.hpp"
 
 #include <optional>
 #include <string>
@@ -17,8 +16,8 @@ namespace ignd::cli {
 namespace {
 
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Evaluation& made) {
-  const std::vector<std::string>& classes = model.target().classes;
-  if (!made.scores.is_measured()) throw Error("the model's predictions are not all finite numbers");
+  const std::vector<std::string> classes = model.classes();
+  check_measured(made);
   if (!options.json) {
     print_table({fmt::format("{} {}", with_commas(made.samples), model.samples())}, {{"model", {made.scores}}});
     print("{}", confusion_text(made.scores, classes));
@@ -35,10 +34,8 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
 }  // namespace
 
 int evaluate(const UseOptions& options) {
-  refuse_model(options.data.path);
-  const Checkpoint checkpoint = Checkpoint::read(options.model);
-  if (is_stream_model(checkpoint)) return evaluate_stream(options, checkpoint);
-  const auto model = TrainedModel::load(options.model, checkpoint);
+  refuse_model(options.spec.data.path);
+  const auto model = TrainedModel::load(options.model, Checkpoint::read(options.model));
   NewData data = new_data(options, *model);
   // Decoding images takes long, and leaves a cache file half made.
   std::optional<StopSignal> stop;

@@ -3,7 +3,6 @@
 #include "cli/describe.hpp"
 #include "cli/use_model.hpp"
 #include "ignd/checkpoint.hpp"
-#include "learn/stream_model.hpp"
 
 #include <string>
 #include <variant>
@@ -11,47 +10,22 @@
 namespace ignd::cli {
 namespace {
 
-// A model that was saved without the state of its training run has none of these entries.
-std::string text_in(const Checkpoint& checkpoint, const char* name) {
-  return checkpoint.has(name) ? checkpoint.text(name) : "";
+void print_summary(const std::string& target, const ModelDescription& about) {
+  for (const std::string& line : about.lines) print("{}\n", line);
+  print("target{}{}: {}\n", target.empty() ? "" : " ", for_terminal(target), about.target);
+  if (!about.inputs.empty()) print("  {}\n", about.inputs);
+  for (const ColumnCode& code : about.columns) print("  {:<20} {}\n", for_terminal(code.name), describe(code));
+  print_formats(about.formats);
 }
 
-void print_summary(const TrainedModel& model, const Checkpoint& checkpoint) {
-  const std::string status = text_in(checkpoint, "run.status");
-  print("{} ({} weights), loss {}{}\n", model.model().spec(), with_commas(model.model().parameters().size()),
-        model.loss(), status.empty() ? "" : ", " + status);
-  if (!status.empty()) {
-    const std::string batch = text_in(checkpoint, "run.option.batch");
-    print("rule {}, transform {}{}, schedule {}, {} steps\n", checkpoint.text("rule"), checkpoint.text("transform"),
-          batch.empty() ? "" : ", batch " + batch, checkpoint.text("schedule"),
-          with_commas(checkpoint.number("steps")));
-  }
-  print("target {}: {}\n", for_terminal(model.target().name), describe(model.target()));
-  const InputDescription inputs = model.inputs();
-  if (!inputs.text.empty()) print("  {}\n", inputs.text);
-  for (const ColumnCode& code : inputs.columns) print("  {:<20} {}\n", for_terminal(code.name), describe(code));
-}
-
-void print_json(const TrainedModel& model, const Checkpoint& checkpoint) {
+void print_json(const std::string& kind, const ModelDescription& about) {
   JsonLine line("model");
-  line.set("kind", checkpoint.text("kind"))
-      .set("model", model.model().spec())
-      .set("weights", std::uint64_t{model.model().parameters().size()})
-      .set("loss", model.loss())
-      .set("target", model.target().name);
-  if (const std::string status = text_in(checkpoint, "run.status"); !status.empty()) {
-    line.set("rule", checkpoint.text("rule"))
-        .set("transform", checkpoint.text("transform"))
-        .set("schedule", checkpoint.text("schedule"))
-        .set("steps", checkpoint.number("steps"))
-        .set("status", status);
-  }
-  if (const std::string batch = text_in(checkpoint, "run.option.batch"); !batch.empty()) line.set("batch", batch);
-  const InputDescription inputs = model.inputs();
-  for (const auto& [name, fact] : inputs.facts) {
+  line.set("kind", kind);
+  for (const auto& [name, fact] : about.facts) {
     std::visit([&line, &key = name](const auto& value) { line.set(key, value); }, fact);
   }
-  if (model.kind() == ModelKind::table) set_columns(line, inputs.columns);
+  if (!about.columns.empty()) set_columns(line, about.columns);
+  set_formats(line, about.formats);
   line.print();
 }
 
@@ -59,12 +33,12 @@ void print_json(const TrainedModel& model, const Checkpoint& checkpoint) {
 
 int inspect(const UseOptions& options) {
   const Checkpoint checkpoint = Checkpoint::read(options.model);
-  if (is_stream_model(checkpoint)) return inspect_stream(options, checkpoint);
   const auto model = TrainedModel::load(options.model, checkpoint);
+  const ModelDescription about = model->describe(checkpoint);
   if (options.json) {
-    print_json(*model, checkpoint);
+    print_json(checkpoint.text("kind"), about);
   } else {
-    print_summary(*model, checkpoint);
+    print_summary(model->target_name(), about);
   }
   return 0;
 }

@@ -4,16 +4,15 @@
 #include "cli/console.hpp"
 #include "cli/train.hpp"
 #include "cli/use_model.hpp"
-#include "data/example_reader.hpp"
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,10 +28,9 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
   command->add_option("names", options.names,
                       "Experiments, or paths of experiment files (default: all that come with ignd)");
   command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
-  command->add_option("--seeds", options.seeds, "Number of seeds, instead of the file's")
-      ->transform(is_count(1, 1000000));
-  command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)")
-      ->transform(is_count(1, 1024));
+  check_count(command->add_option("--seeds", options.seeds, "Number of seeds, instead of the file's"), 1, 1000000);
+  check_count(command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)"), 1,
+              1024);
   command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
   command->add_flag("--all", options.all,
                     "Also the experiments that take long: all that this machine has the data for");
@@ -48,105 +46,31 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
 constexpr const char* any_data =
     "Table, gzip or not (- is the standard input); or a folder or archive of images or texts";
 
-CLI::Option* add_data_options(CLI::App* command, ignd::DataFile& data, const char* group,
-                              const char* meaning = any_data) {
-  command->add_option("--format", data.format, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised")
-      ->check(is_one_of(ignd::format_names()))
-      ->group(group);
-  command->add_option("--delimiter", data.delimiter, "Between fields, if it is not recognised: one character, or tab")
-      ->group(group);
-  command->add_option("--header", data.header, "Whether the first row holds names, if it is not recognised")
-      ->check(is_one_of({"yes", "no"}))
-      ->group(group);
-  command->add_option("--decimal", data.decimal, "Decimal mark, if it is not recognised: point or comma")
-      ->check(is_one_of({"point", "comma"}))
-      ->group(group);
-  return command->add_option("data", data.path, meaning);
-}
-
 constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a stream
-
-// How a value is checked, and shown in the help.
-void check_values(CLI::Option* option, const ignd::RunKey& key) {
-  constexpr double share = 0.9;
-  if (key.kind == ignd::SettingKey::Kind::count) {
-    option->type_name("UINT")->transform(
-        is_count(static_cast<std::uint64_t>(key.low), static_cast<std::uint64_t>(key.high)));
-  } else if (key.kind == ignd::SettingKey::Kind::number) {
-    option->type_name("FLOAT")->check(key.high == share ? is_share() : is_number(key.low, key.high));
-  } else if (!key.choices.empty()) {
-    std::vector<std::string> words = key.choices;
-    std::erase_if(words, [](const std::string& word) { return word.empty() || word == "auto"; });
-    option->check(is_one_of(std::move(words)));
-  }
-}
-
-// The options of a run, from the table of its keys.
-void add_run_options(CLI::App* command, ignd::RunSpec& spec, const std::vector<std::string>& groups) {
-  for (const ignd::RunKey& key : ignd::run_keys()) {
-    if (!key.is_option || std::find(groups.begin(), groups.end(), key.group) == groups.end()) continue;
-    const std::string name = "--" + key.name;
-    if (key.kind == ignd::SettingKey::Kind::flag) {
-      command
-          ->add_flag_callback(
-              name, [&spec, &key] { key.set(spec, "true"); }, key.help)
-          ->group(key.group);
-      continue;
-    }
-    CLI::Option* option = command->add_option_function<std::string>(
-        name, [&spec, &key](const std::string& value) { key.set(spec, ignd::canonical_value(key, value)); }, key.help);
-    check_values(option, key);
-    option->group(key.name == "target" ? "Options" : key.group);
-    if (!key.default_value.empty() && key.default_value != "auto") option->default_str(key.default_value);
-  }
-}
 
 void add_train(CLI::App& app, TrainOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   command->add_option("data", options.spec.data.path, any_data);
-  add_run_options(command, options.spec, {"Data", "Model", "Training"});
-  const char* training = "Training";
-  CLI::Option* optimizer = command
-                               ->add_option("--optimizer", options.optimizer,
-                                            "sgd, ignd, relative-ignd, adam, adam-ignd, adam-relative-ignd, sps, ngd "
-                                            "or nlms (default: adam; ignd for a stream)")
-                               ->group(training);
-  command->add_option("--rule", options.rule, "Step rule, instead of --optimizer")
-      ->excludes(optimizer)
-      ->group(training);
-  command->add_option("--transform", options.transform, "Transform, instead of --optimizer")
-      ->excludes(optimizer)
-      ->group(training);
-  command->add_option("--lr", options.rate, "Learning rate, or auto: a search among a few")
-      ->capture_default_str()
-      ->group(training);
-  command->add_option("--seed", options.seed, "Seed of the split, the initial weights and the order")
-      ->transform(is_count())
-      ->capture_default_str()
-      ->group(training);
-  add_run_options(command, options.spec, {"Mini-batches", "Images and texts"});
-
+  add_run_options(command, options.spec, [](const ignd::RunKey&) { return true; });
   const char* streams = "Streams";
   command->add_flag("--stream", options.stream, "Learn a linear model online, in one pass and constant memory")
       ->group(streams);
-  command->add_option("--bits", options.bits, "2^bits weights for hashed features")
-      ->transform(is_count(1, 31))
+  check_count(command->add_option("--bits", options.bits, "2^bits weights for hashed features"), 1, 31)
       ->capture_default_str()
       ->group(streams);
   command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
       ->group(streams);
-  command->add_option("--threads", options.threads, "Parser threads; the model does not depend on them")
-      ->transform(is_count(1, 64))
+  check_count(command->add_option("--threads", options.threads, "Parser threads; the model does not depend on them"), 1,
+              64)
       ->group(streams);
 
   const char* output = "Output";
   command->add_option("--save", options.save, "Model file (default: in this folder, named after the data)")
       ->group(output);
-  command
-      ->add_option("--save-every", options.save_every,
-                   "Save every N epochs (of a stream, examples) to NAME.partial.ignd, to resume from")
-      ->transform(is_count(1, most_save_every))
+  check_count(command->add_option("--save-every", options.save_every,
+                                  "Save every N epochs (of a stream, examples) to NAME.partial.ignd, to resume from"),
+              1, most_save_every)
       ->group(output);
   command->add_option("--resume", options.resume, "Resume a run that was saved before its end")->group(output);
   command
@@ -156,9 +80,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {
-    for (const CLI::Option* option : command->get_options()) {
-      if (option->count() > 0 && !option->get_positional()) options.given.names.insert(option->get_name().substr(2));
-    }
+    options.given.names = given_names(*command);
     code = train(options);
   });
 }
@@ -167,7 +89,9 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
   command->add_option("data", options.spec.data.path,
                       "Table, gzip or not: a regular file, since it is read more than once");
-  add_run_options(command, options.spec, {"Data", "Model", "Training"});
+  add_run_options(command, options.spec, [](const ignd::RunKey& key) {
+    return key.is_setting && (key.group == "Data" || key.group == "Model" || key.group == "Training");
+  });
   const char* comparison = "Comparison";
   command->add_option("--optimizers", options.optimizers, "Names, or RULE+TRANSFORM, separated by commas")
       ->capture_default_str()
@@ -177,14 +101,15 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
                    "Learning rates: FROM:TO (one per decade), FROM:TO:PER-DECADE, or a list with commas")
       ->capture_default_str()
       ->group(comparison);
-  command->add_option("--seeds", options.seeds, "Seeds per optimizer and rate: splits, initial weights and orders")
-      ->transform(is_count(1, 1'000'000))
+  check_count(
+      command->add_option("--seeds", options.seeds, "Seeds per optimizer and rate: splits, initial weights and orders"),
+      1, 1'000'000)
       ->capture_default_str()
       ->group(comparison);
   command->add_option("--budget", options.budget, "Time limit, kept by trying fewer rates and seeds: 90s, 10m, 2h")
       ->group(comparison);
-  command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)")
-      ->transform(is_count(1, 1024))
+  check_count(command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)"), 1,
+              1024)
       ->group(comparison);
   command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
@@ -204,26 +129,31 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     command->add_option("model", options.model, "Model file")->required();
     return command;
   };
-  const auto add_bad_rows = [&](CLI::App* command, const char* what) {
-    command->add_option("--bad-rows", options.bad_rows, what)
-        ->check(is_one_of({"stop", "skip"}))
-        ->capture_default_str();
+  const auto add_reading = [&](CLI::App* command, const std::set<std::string>& keys, const char* bad_rows) {
+    add_run_options(command, options.spec, [&](const ignd::RunKey& key) { return keys.contains(key.name); });
+    for (const std::string& key : keys) command->get_option("--" + key)->group("Options");
+    command->get_option("--bad-rows")->description(bad_rows);
+    command->add_option("data", options.spec.data.path, any_data)->required();
   };
   CLI::App* predicting = add_command("predict", "Predict rows, images or texts with a trained model");
-  add_data_options(predicting, options.data, "Options")->required();
+  add_reading(predicting, {"format", "delimiter", "header", "decimal", "bad-rows"},
+              "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
   predicting->add_option("-o,--output", options.output, "File for the predictions (default: the standard output)");
   predicting->add_option("--keep", options.keep, "Columns to copy to the predictions, separated by commas")
       ->delimiter(',');
-  add_bad_rows(predicting, "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
-  predicting->final_callback([&] { code = predict(options); });
+  predicting->final_callback([&, predicting] {
+    options.given.names = given_names(*predicting);
+    code = predict(options);
+  });
 
   CLI::App* evaluating = add_command("evaluate", "Evaluate a trained model on data with the target");
-  add_data_options(evaluating, options.data, "Options")->required();
-  evaluating->add_option("--weight", options.weight, "Column of importance weights");
-  add_bad_rows(evaluating,
-               "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
+  add_reading(evaluating, {"format", "delimiter", "header", "decimal", "weight", "bad-rows"},
+              "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
   evaluating->add_flag("--json", options.json, "One JSON object");
-  evaluating->final_callback([&] { code = evaluate(options); });
+  evaluating->final_callback([&, evaluating] {
+    options.given.names = given_names(*evaluating);
+    code = evaluate(options);
+  });
 
   CLI::App* inspecting = add_command("inspect", "Describe a model file");
   inspecting->add_flag("--json", options.json, "One JSON object");

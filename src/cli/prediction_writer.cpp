@@ -20,16 +20,43 @@
 
 namespace ignd::cli {
 
-PredictionWriter::PredictionWriter(std::string path, Mode mode)
-    : path_(std::move(path)),
-      file_(path_.empty() ? stdout : std::fopen(path_.c_str(), mode == Mode::append ? "a" : "w")) {
+PredictionFormat::PredictionFormat(std::string first, std::span<const std::string> kept,
+                                   std::span<const std::string> classes)
+    : probabilities_(classes.size() == 2 ? 1 : classes.size()), header_(std::move(first)) {
+  for (const std::string& column : kept) header_ += "," + csv_bytes(column);
+  header_ += ",prediction";
+  if (probabilities_ == 1) header_ += ",probability";
+  if (probabilities_ > 1) {
+    for (const std::string& name : classes) header_ += "," + csv_bytes("probability_" + name);
+  }
+  header_ += '\n';
+}
+
+void PredictionFormat::append(std::string& text, const PredictedSample& sample) const {
+  const Prediction& prediction = sample.prediction;
+  text += csv_bytes(prediction.name);
+  for (const std::string& field : sample.kept) text += "," + csv_bytes(field);
+  if (!sample.usable) {
+    text.append(1 + probabilities_, ',');
+  } else if (prediction.probabilities.empty()) {
+    text += "," + format_number(prediction.value);
+  } else {
+    text += "," + csv_bytes(prediction.label);
+    const auto shown = std::span(prediction.probabilities).last(probabilities_);
+    for (const double probability : shown) text += "," + format_number(probability);
+  }
+  text += '\n';
+}
+
+PredictionLog::PredictionLog(std::string path, Mode mode)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode == Mode::append ? "a" : "w")) {
   if (file_ == nullptr) throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(errno)));
   const long end = mode == Mode::replace ? 0 : std::ftell(file_);
   needs_header_ = end <= 0;
   if (end > 0) written_.bytes = static_cast<std::uint64_t>(end);
 }
 
-PredictionWriter::PredictionWriter(std::string path, const WrittenPredictions& before)
+PredictionLog::PredictionLog(std::string path, const WrittenPredictions& before)
     : path_(std::move(path)), file_(std::fopen(path_.c_str(), "r+")), written_(before) {
   const auto fail = [&](const std::string& why) {
     if (file_ != nullptr) std::fclose(file_);
@@ -57,61 +84,31 @@ PredictionWriter::PredictionWriter(std::string path, const WrittenPredictions& b
   needs_header_ = before.bytes == 0;
 }
 
-PredictionWriter::~PredictionWriter() {
-  if (file_ != stdout) std::fclose(file_);
-}
+PredictionLog::~PredictionLog() { std::fclose(file_); }
 
-void PredictionWriter::begin(std::uint64_t row, const char* columns, Kept kept) {
-  std::string text;
-  if (std::exchange(needs_header_, false)) {
-    text = "row";
-    for (const std::string& column : kept_columns_) text += "," + csv_bytes(column);
-    text += fmt::format(",{}\n", columns);
-  }
-  text += std::to_string(row);
-  for (std::size_t i = 0; i < kept_columns_.size(); ++i) text += "," + (i < kept.size() ? csv_bytes(kept[i]) : "");
-  write(text);
-}
-
-void PredictionWriter::add(std::uint64_t row, double prediction, Kept kept) {
-  begin(row, "prediction", kept);
-  write(fmt::format(",{}\n", format_number(prediction)));
-}
-
-void PredictionWriter::add(std::uint64_t row, const std::string& label, double probability, Kept kept) {
-  begin(row, "prediction,probability", kept);
-  write(fmt::format(",{},{}\n", csv_bytes(label), format_number(probability)));
-}
-
-void PredictionWriter::add_nothing(std::uint64_t row, bool classes) {
-  begin(row, classes ? "prediction,probability" : "prediction", {});
-  write(classes ? ",,\n" : ",\n");
-}
-
-void PredictionWriter::write(std::string_view text) {
+void PredictionLog::add(const PredictionFormat& format, const PredictedSample& sample) {
+  line_ = std::exchange(needs_header_, false) ? format.header() : "";
+  format.append(line_, sample);
   if (failed()) return;
-  const bool written =
-      file_ == stdout ? print_data(text) : std::fwrite(text.data(), 1, text.size(), file_) == text.size();
-  if (!written) error_ = errno;
-  note(text);
+  if (std::fwrite(line_.data(), 1, line_.size(), file_) != line_.size()) error_ = errno;
+  note(line_);
 }
 
-void PredictionWriter::note(std::string_view text) {
+void PredictionLog::note(std::string_view text) {
   constexpr std::size_t enough = 64;
   written_.bytes += text.size();
   written_.end += text;
   if (written_.end.size() > 2 * enough) written_.end.erase(0, written_.end.size() - enough);
 }
 
-void PredictionWriter::sync() {
+void PredictionLog::sync() {
   flush();
-  if (file_ != stdout && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) {
+  if (::fsync(::fileno(file_)) != 0 && errno != EINVAL) {
     throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(errno)));
   }
 }
 
-void PredictionWriter::flush() {
-  if (file_ == stdout) return;
+void PredictionLog::flush() {
   if (!failed() && std::fflush(file_) != 0) error_ = errno;
   if (failed()) throw FileError(fmt::format("cannot write {}: {}", quoted_path(path_), std::strerror(error_)));
 }
@@ -127,26 +124,26 @@ void check_predictions_file(const TrainOptions& options, const std::string& mode
   }
 }
 
-std::unique_ptr<PredictionWriter> open_predictions(const std::string& path, const std::string& resume,
-                                                   const std::optional<StreamInput>& before, std::uint64_t rows) {
-  using Mode = PredictionWriter::Mode;
+std::unique_ptr<PredictionLog> open_predictions(const std::string& path, const std::string& resume,
+                                                const std::optional<StreamInput>& before, std::uint64_t rows) {
+  using Mode = PredictionLog::Mode;
   std::error_code fault;
-  if (before && !before->knows_predictions) return std::make_unique<PredictionWriter>(path, Mode::append);
+  if (before && !before->knows_predictions) return std::make_unique<PredictionLog>(path, Mode::append);
   if (!before || !std::filesystem::is_regular_file(path, fault)) {
     if (before && rows > 0 && !std::filesystem::exists(path, fault)) {
       print_error("ignd: {} is new: it will hold the predictions from row {} on\n", quoted_path(path),
                   with_commas(rows + 1));
     }
-    return std::make_unique<PredictionWriter>(path, Mode::replace);
+    return std::make_unique<PredictionLog>(path, Mode::replace);
   }
   if (!before->predictions) {
-    if (std::filesystem::file_size(path, fault) == 0) return std::make_unique<PredictionWriter>(path, Mode::replace);
+    if (std::filesystem::file_size(path, fault) == 0) return std::make_unique<PredictionLog>(path, Mode::replace);
     throw FileError(
         fmt::format("cannot append predictions to {}: the run that {} is the model of wrote none, so they "
                     "are not its own; name another file",
                     quoted_path(path), quoted_path(resume)));
   }
-  auto writer = std::make_unique<PredictionWriter>(path, *before->predictions);
+  auto writer = std::make_unique<PredictionLog>(path, *before->predictions);
   if (writer->bytes_cut() > 0) {
     print_error("ignd: {} bytes of {} were written after the model was saved; they are cut off, to be written again\n",
                 with_commas(writer->bytes_cut()), quoted_path(path));

@@ -1,6 +1,5 @@
 #include "cli/train.hpp"
 
-#include "base/spec.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
@@ -8,10 +7,8 @@
 #include "cli/stop_signal.hpp"
 #include "cli/training_data.hpp"
 #include "data/class_files.hpp"
-#include "data/network_file.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
-#include "ignd/optimizer.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/table_model.hpp"
@@ -25,30 +22,10 @@
 namespace ignd::cli {
 namespace {
 
-// Everything that can be known to be wrong before the data are read, which may take long.
-TrainOptions checked(TrainOptions options, DataKind kind) {
-  RunSpec& spec = options.spec;
-  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
-  spec.complete(kind);
-  check_training(options.given, spec, kind);
-  if (spec.batch.size > 0) {
-    options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
-  }
-  if (!options.resume.empty()) {
-    options.given.refuse({"log-steps"}, "cannot be given with --resume: the steps before are not in the saved run");
-  }
-  spec.training.seed = spec.dataset.seed = options.seed;
-  spec.training.optimizer = optimizer_of(options, spec.batch);
-  if (const auto rate = rate_of(options)) spec.training.rate = *rate;
-  run_schedule(spec.training.schedule, spec.training.rate, 1);
-  return options;
-}
-
 TrainOptions checked_for_stream(TrainOptions options) {
   const char* why = "cannot be given with --stream: it learns from every example once, in their order";
   options.given.refuse({"positive"}, "cannot be given with --stream: of two labels the larger one is positive");
   refuse_foreign_keys(options.given, RunKey::stream, why);
-  options.given.refuse({"seed"}, why);
   options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
@@ -62,11 +39,6 @@ TrainOptions checked_for_stream(TrainOptions options) {
   }
   if (spec.data.path.empty()) spec.data.path = "-";
   spec.data.dialect();
-  if (!options.optimizer.empty()) {
-    const Optimizer named = find_optimizer(options.optimizer);
-    options.rule = named.rule;
-    options.transform = named.transform;
-  }
   return options;
 }
 
@@ -75,7 +47,7 @@ Checkpoint saved_run(const std::string& path, DataKind kind) {
   const std::string_view wanted = table ? table_model_kind : images ? image_model_kind : text_model_kind;
   Checkpoint saved = Checkpoint::read(path);
   const std::string found = saved.has("kind") ? saved.text("kind") : "";
-  if (saved.has("run.rate") && found == wanted) return saved;
+  if (saved.has("run.epoch") && found == wanted) return saved;
   throw FileError(fmt::format("{} holds no training run on {}{}", quoted_path(path),
                               table    ? "a table"
                               : images ? "images"
@@ -97,7 +69,14 @@ int train(TrainOptions given) {
   if (given.stream) return train_stream(checked_for_stream(std::move(given)));
   given.given.refuse({"bits", "predictions", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
-  const TrainOptions options = checked(std::move(given), kind);
+  given.spec = complete_spec(std::move(given.spec), given.given, kind);
+  const TrainOptions& options = given;
+  if (options.spec.batch.size > 0) {
+    options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
+  }
+  if (!options.resume.empty()) {
+    options.given.refuse({"log-steps"}, "cannot be given with --resume: the steps before are not in the saved run");
+  }
   OutputFile file({options.save, options.resume}, options.spec.data);
   if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
   std::optional<Checkpoint> saved;

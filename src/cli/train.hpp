@@ -15,10 +15,9 @@ namespace ignd::cli {
 class OutputFile;
 class TrainingData;
 
-struct TrainOptions : MethodWords {
-  RunSpec spec;  // its optimizer, rate and seed come from the words, and from here:
+struct TrainOptions {
+  RunSpec spec;
   GivenKeys given{.open = "--", .close = ""};
-  std::uint64_t seed = 1;
   std::string save;  // empty: named after the data
   std::uint64_t save_every = 0;
   std::string resume;

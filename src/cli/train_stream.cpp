@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,40 +31,48 @@ constexpr std::uint64_t block_of_any_size = UINT64_MAX / 2;
 using Clock = std::chrono::steady_clock;
 
 StreamOptions learner_options(const TrainOptions& options) {
+  const RunSpec& spec = options.spec;
   StreamOptions learner{.bits = options.bits,
-                        .loss = tidy_spec(options.spec.dataset.loss),
-                        .l2 = options.spec.training.l2,
-                        .skip_bad_rows = options.spec.dataset.skip_bad_rows};
-  if (!options.rule.empty()) learner.optimizer.rule = tidy_spec(options.rule);
-  if (!options.transform.empty()) learner.optimizer.transform = tidy_spec(options.transform);
-  const auto rate = rate_of(options);
-  const std::string schedule = options.given.has("schedule") ? options.spec.training.schedule : "";
-  if (rate || !schedule.empty()) {
-    learner.schedule = run_schedule(schedule.empty() ? "constant" : schedule, rate.value_or(0.1), std::nullopt);
+                        .loss = tidy_spec(spec.dataset.loss),
+                        .optimizer = optimizer_of(spec.method, StreamOptions().optimizer),
+                        .l2 = spec.training.l2,
+                        .skip_bad_rows = spec.dataset.skip_bad_rows};
+  const auto rate = rate_of(spec.method);
+  const bool scheduled = options.given.has("schedule") && !spec.training.schedule.empty();
+  if (rate || scheduled) {
+    learner.schedule = run_schedule(scheduled ? spec.training.schedule : "constant", rate.value_or(0.1), std::nullopt);
   }
   return learner;
+}
+
+// The keys of a stream's run, as far as it keeps them.
+RunSpec spec_of(const StreamOptions& learner, const std::string& target, const std::string& weight) {
+  RunSpec spec;
+  spec.dataset.target = target;
+  spec.dataset.weight = weight;
+  spec.dataset.loss = learner.loss;
+  spec.method = {.rule = learner.optimizer.rule, .transform = learner.optimizer.transform};
+  spec.training.schedule = learner.schedule ? learner.schedule->spec() : left_open;
+  spec.training.l2 = learner.l2;
+  return spec;
 }
 
 // An option that is given again must be what it was: a run does not change half-way. Unlike runs on tables, which
 // compare everything, a stream compares what the user gave: the rest is in the file.
 void check_same_options(const TrainOptions& options, const StreamOptions& before, const StreamInput& input) {
   const StreamOptions asked = learner_options(options);
-  const auto schedule = [](const StreamOptions& of) { return of.schedule ? of.schedule->spec() : "auto"; };
-  const auto check = [&](const std::vector<std::string>& names, const char* what, const std::string& was,
-                         const std::string& is) {
-    const bool given = std::ranges::any_of(names, [&](const std::string& name) { return options.given.has(name); });
-    if (!given || was == is) return;
-    throw FileError(fmt::format("cannot resume {}: its {} is {}, not {}", quoted_path(options.resume), what,
-                                in_quotes(was), in_quotes(is)));
-  };
-  check({"bits"}, "bits", std::to_string(before.bits), std::to_string(asked.bits));
-  check({"loss"}, "loss", before.loss, asked.loss);
-  check({"optimizer", "rule"}, "rule", before.optimizer.rule, asked.optimizer.rule);
-  check({"optimizer", "transform"}, "transform", before.optimizer.transform, asked.optimizer.transform);
-  check({"lr", "schedule"}, "schedule", schedule(before), schedule(asked));
-  check({"l2"}, "l2", format_number(before.l2), format_number(asked.l2));
-  check({"target"}, "target", input.target, options.spec.dataset.target);
-  check({"weight"}, "weight", input.weight, options.spec.dataset.weight.value_or(""));
+  const DatasetOptions& data = options.spec.dataset;
+  GivenKeys given = options.given;
+  if (given.has("optimizer")) given.names.insert({"rule", "transform"});
+  if (given.has("lr")) given.names.insert("schedule");
+  std::vector<std::string> faults = differences(determining_keys(spec_of(before, input.target, input.weight)),
+                                                determining_keys(spec_of(asked, data.target, data.weight.value_or(""))),
+                                                [&](const RunKey& key) { return given.has(key.name); });
+  if (given.has("bits") && before.bits != asked.bits) {
+    faults.push_back(fmt::format("its bits is '{}', not '{}'", before.bits, asked.bits));
+  }
+  if (faults.empty()) return;
+  throw FileError(fmt::format("cannot resume {}: {}", quoted_path(options.resume), list_faults(faults)));
 }
 
 std::string skipped_text(std::uint64_t rows) {
@@ -114,7 +123,7 @@ class StreamPass {
     if (talks() && !reader_->header_note().empty()) print("{}\n", reader_->header_note());
     if (!before_) print_formats();
     Checkpoint now;
-    model_.describe(now);
+    model_.save_reader(now);
     file_.check_same_data(now);
     StreamEvents events{.report = [this](const StreamStatistics& so_far) { print_progress(so_far); }, .prediction = {}};
     if (!options_.predictions.empty()) {
@@ -279,11 +288,10 @@ class StreamPass {
   }
 
   void write(const StreamPrediction& made) {
-    if (learner_.classifies()) {
-      predictions_->add(made.row, model_.label_name(made.prediction), made.probability);
-    } else {
-      predictions_->add(made.row, made.prediction);
-    }
+    if (!format_) format_.emplace("row", std::span<const std::string>(), model_.classes());
+    sample_.prediction.name = std::to_string(made.row);
+    model_.interpret(made, sample_.prediction);
+    predictions_->add(*format_, sample_);
   }
 
   // `line` is the last one that was learned from, or 0 at the end of the data. The predictions go to the disk first: if
@@ -298,7 +306,8 @@ class StreamPass {
       written = predictions_->written();
     }
     Checkpoint made;
-    model_.save(made, line, written);
+    model_.set_progress(line, written);
+    model_.save(made);
     return made;
   }
 
@@ -338,7 +347,9 @@ class StreamPass {
   std::optional<StreamInput> before_;  // of the run that is resumed
   std::uint64_t rows_before_ = 0;
   ExampleReader* reader_ = nullptr;  // the model's
-  std::unique_ptr<PredictionWriter> predictions_;
+  std::unique_ptr<PredictionLog> predictions_;
+  std::optional<PredictionFormat> format_;  // known at the first of them
+  PredictedSample sample_;                  // that is written
   std::uint64_t last_line_ = 0;
   Saved saved_;
   bool is_saved_midway_ = false;

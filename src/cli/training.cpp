@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,14 +74,16 @@ class Training final : public RunObserver {
     file_.check_same_data(now);
     print_data();
     if (saved) {
-      take_rate(*saved);
+      resuming([&] {
+        if (!rate_of(options_.spec.method)) options_.spec.training.rate = rate_of_saved(*saved);
+      });
     } else {
       print_plan();
-      if (!rate_of(options_) && !search_for_rate()) return interrupted_early();
+      if (!rate_of(options_.spec.method) && !search_for_rate()) return interrupted_early();
     }
     saved_run_ = saved ? &*saved : nullptr;
     const RunSlot slot{&options_.spec.training, this};
-    cpu_engine().train({&slot, 1}, dataset_, stop_.flag());
+    train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
     return code_ ? *code_ : interrupted_early();
   }
 
@@ -158,7 +161,7 @@ class Training final : public RunObserver {
     const std::uint64_t epochs = options_.spec.training.epochs;
     double total = seconds(epochs * split.train.size(), (epochs + 1) * split.validation.size() + split.test.size());
     std::string first;
-    if (!rate_of(options_)) {
+    if (!rate_of(options_.spec.method)) {
       const auto [samples, judged] = search_budget();
       const auto rates = usual_rates(options_.spec.training.optimizer).size();
       total += static_cast<double>(rates) * seconds(samples, judged);
@@ -171,20 +174,8 @@ class Training final : public RunObserver {
     std::fflush(stdout);
   }
 
-  void take_rate(const Checkpoint& saved) {
-    const double rate = saved.array<double>("run.rate", 1)[0];
-    if (!std::isfinite(rate) || !(rate > 0)) {
-      throw FileError(fmt::format("cannot resume {}: its learning rate is {}", quoted_path(options_.resume), rate));
-    }
-    if (const auto asked = rate_of(options_); asked && *asked != rate) {
-      throw FileError(
-          fmt::format("cannot resume {}: its learning rate is {}, not {}", quoted_path(options_.resume), rate, *asked));
-    }
-    options_.spec.training.rate = rate;
-  }
-
   SearchBudget search_budget() const {
-    SearchBudget budget = data_.search_budget();
+    SearchBudget budget = dataset_.search_budget();
     budget.judged = std::min(budget.judged, dataset_.split().validation.size());
     return budget;
   }
@@ -192,7 +183,7 @@ class Training final : public RunObserver {
   // False if it was interrupted.
   bool search_for_rate() {
     std::optional<Progress> progress;
-    const RateSearch result = search_rate(parallel_cpu_engine(), dataset_, options_.spec.training, search_budget(),
+    const RateSearch result = search_rate(engine_for(Machine::own), dataset_, options_.spec.training, search_budget(),
                                           stop_.flag(), [&](std::uint64_t done, std::uint64_t total) {
                                             if (!progress) progress.emplace("trying rates", total, "samples", !talks_);
                                             progress->update(done);
@@ -228,12 +219,16 @@ class Training final : public RunObserver {
     print("\n");
   }
 
-  void resume(RunView& run, const Checkpoint& saved) const {
+  void resuming(const std::function<void()>& use_file) const {
     try {
-      run.restore(saved);
+      use_file();
     } catch (const FileError& fault) {
       throw FileError(fmt::format("cannot resume {}: {}", quoted_path(options_.resume), fault.what()));
     }
+  }
+
+  void resume(RunView& run, const Checkpoint& saved) const {
+    resuming([&] { run.restore(saved); });
     if (run.status() == RunStatus::running) {
       if (talks_) print("resuming after {} samples\n", with_commas(run.learned()));
       return;
@@ -263,7 +258,6 @@ class Training final : public RunObserver {
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
-    checkpoint.set("run.rate", std::span<const double>(&options_.spec.training.rate, 1));
     saved_ = (file_.*how)(checkpoint);
     if (saved_.fault.empty()) return;
     save_failed_ = true;

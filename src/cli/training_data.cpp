@@ -33,7 +33,6 @@ class TableTrainingData final : public TrainingData {
   std::string inputs() const override { return fmt::format("{} features", dataset_.encoder().features()); }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override { return fit_baselines(dataset_); }
-  SearchBudget search_budget() const override { return {}; }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
 
  private:
@@ -162,7 +161,6 @@ class FileTrainingData final : public TrainingData {
   std::string inputs() const override { return data_.shape.text(); }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override;
-  SearchBudget search_budget() const override;
   std::optional<Shape> measured_shape() const override { return data_.shape; }
 
  private:
@@ -183,13 +181,6 @@ std::vector<Predictor> FileTrainingData::baselines() const {
     for (const std::uint32_t row : dataset().split().train) visit({}, dataset().target_in_units(row), 1);
   });
   return {{"best constant", [constant](const Input<float>&, std::span<double> outputs) { outputs[0] = constant; }}};
-}
-
-// A step may take long: all rates together are given less than half an epoch.
-SearchBudget FileTrainingData::search_budget() const {
-  constexpr std::uint64_t least = 200;
-  const std::uint64_t some = std::max<std::uint64_t>(dataset().split().train.size() / 10, least);
-  return {.samples = some, .judged = some};
 }
 
 std::unique_ptr<TrainingData> image_data(std::shared_ptr<const Dataset> dataset) {

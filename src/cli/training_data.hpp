@@ -5,7 +5,6 @@
 #include "cli/train.hpp"
 #include "learn/baselines.hpp"
 #include "learn/dataset.hpp"
-#include "learn/search.hpp"
 #include "models/layer.hpp"
 
 #include <cstdint>
@@ -33,9 +32,6 @@ class TrainingData : Pinned {
   virtual void describe(JsonLine& line) const = 0;       // what differs between kinds of data
 
   virtual std::vector<Predictor> baselines() const = 0;
-
-  // How much of the data each learning rate is tried on.
-  virtual SearchBudget search_budget() const = 0;
 
   // Where a run may take long, what its model reads, so that its steps can be measured.
   virtual std::optional<Shape> measured_shape() const = 0;

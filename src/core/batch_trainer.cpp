@@ -127,14 +127,14 @@ struct Workspace {
   std::span<const double> target(std::size_t s) const { return std::span(y).subspan(s * targets_each, targets_each); }
 };
 
+constexpr EnumName<BatchMode> mode_names[]{{BatchMode::average, "average"}, {BatchMode::exact, "exact"}};
+
 }  // namespace
 
-const char* to_string(BatchMode mode) { return mode == BatchMode::average ? "average" : "exact"; }
+const char* to_string(BatchMode mode) { return name_in(mode_names, mode); }
 
 BatchMode find_batch_mode(std::string_view name) {
-  for (const BatchMode mode : {BatchMode::average, BatchMode::exact}) {
-    if (name == to_string(mode)) return mode;
-  }
+  if (const auto mode = value_in(mode_names, name)) return *mode;
   throw InvalidArgument(fmt::format("there is no batch mode {}; known: average, exact", in_quotes(name)));
 }
 
@@ -243,13 +243,9 @@ std::vector<std::string> BatchTrainer<T>::Impl::faults() const {
   const BatchOptions& batch = options_.batch;
   const bool exact = batch.mode == BatchMode::exact;
   if (options_.loss == nullptr) found.emplace_back("there is no loss");
-  if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
-    found.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
-  }
+  check_not_negative(found, "l2", options_.l2);
   if (batch.size == 0) found.emplace_back("a batch needs at least one sample");
-  if (!(batch.lambda >= 0) || !std::isfinite(batch.lambda)) {
-    found.push_back(fmt::format("lambda is {}, but must be a finite number of at least 0", batch.lambda));
-  }
+  check_not_negative(found, "lambda", batch.lambda);
   if (batch.adaptive && (!exact || batch.lambda < least_lambda || batch.lambda > most_lambda)) {
     found.push_back(fmt::format("an adaptive lambda needs exact steps and a lambda from {} to {} to start with",
                                 least_lambda, most_lambda));

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace ignd {
 
@@ -20,6 +22,8 @@ bool is_checkpoint_file(const std::filesystem::path& path);
 
 // Passes advice to the handler (ignd/loss_check.hpp), each text once. Ignores an empty text.
 void give_advice(const std::string& advice);
+
+std::optional<PreconditionerKind> parse_preconditioner(std::string_view name);  // the inverse of to_string
 
 struct RunDescription {
   std::string model, loss, rule, transform;

@@ -51,36 +51,26 @@ auto input_blocks(const Sensitivity<T>& j) {
                   step, rate, l2));
 }
 
+constexpr EnumName<StepStatus> status_names[]{{StepStatus::learned, "learned"},
+                                              {StepStatus::zero_weight, "zero weight"},
+                                              {StepStatus::output_not_finite, "output not finite"},
+                                              {StepStatus::loss_not_finite, "loss not finite"},
+                                              {StepStatus::sensitivity_not_finite, "sensitivity not finite"},
+                                              {StepStatus::coefficient_not_finite, "coefficient not finite"}};
+
+constexpr EnumName<PreconditionerKind> preconditioner_names[]{
+    {PreconditionerKind::identity, "identity"},
+    {PreconditionerKind::second_moment, "second-moment"},
+    {PreconditionerKind::fading_second_moment, "fading-second-moment"}};
+
 }  // namespace
 
-const char* to_string(StepStatus status) {
-  switch (status) {
-    case StepStatus::learned:
-      return "learned";
-    case StepStatus::zero_weight:
-      return "zero weight";
-    case StepStatus::output_not_finite:
-      return "output not finite";
-    case StepStatus::loss_not_finite:
-      return "loss not finite";
-    case StepStatus::sensitivity_not_finite:
-      return "sensitivity not finite";
-    case StepStatus::coefficient_not_finite:
-      return "coefficient not finite";
-  }
-  return "unknown";
-}
+const char* to_string(StepStatus status) { return name_in(status_names, status); }
 
-const char* to_string(PreconditionerKind preconditioner) {
-  switch (preconditioner) {
-    case PreconditionerKind::identity:
-      return "identity";
-    case PreconditionerKind::second_moment:
-      return "second-moment";
-    case PreconditionerKind::fading_second_moment:
-      return "fading-second-moment";
-  }
-  return "unknown";
+const char* to_string(PreconditionerKind preconditioner) { return name_in(preconditioner_names, preconditioner); }
+
+std::optional<PreconditionerKind> parse_preconditioner(std::string_view name) {
+  return value_in(preconditioner_names, name);
 }
 
 std::string to_string(const StepInfo& info) {
@@ -94,9 +84,7 @@ Trainer<T>::Trainer(Model<T>& model, TrainerOptions options)
     : model_(model), options_(std::move(options)), trace_(model) {
   std::vector<std::string> faults;
   if (options_.loss == nullptr) faults.emplace_back("there is no loss");
-  if (!(options_.l2 >= 0) || !std::isfinite(options_.l2)) {
-    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", options_.l2));
-  }
+  check_not_negative(faults, "l2", options_.l2);
   if (options_.preconditioner != PreconditionerKind::identity && input_blocks(trace_.j) != 1) {
     faults.push_back(
         fmt::format("a preconditioner needs a model with one block of weights that multiply the inputs; '{}' has none",

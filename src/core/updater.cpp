@@ -20,6 +20,11 @@ constexpr std::size_t waiting_weights = 100'000;
 
 }  // namespace
 
+void check_not_negative(std::vector<std::string>& faults, const char* name, double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  faults.push_back(fmt::format("{} is {}, but must be a finite number of at least 0", name, value));
+}
+
 template <class T>
 std::vector<std::string> Updater<T>::faults(const Options& options) {
   std::vector<std::string> found;

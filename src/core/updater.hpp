@@ -16,6 +16,9 @@ namespace ignd {
 
 class Checkpoint;
 
+// Adds what is wrong with an option that may be any finite number of at least 0.
+void check_not_negative(std::vector<std::string>& faults, const char* name, double value);
+
 // Everything that grows with the parameters and changes with every step: the transform's state, the average of the
 // iterates, and for the rows of a table, when each was last brought up to date. A copy is an independent run.
 //

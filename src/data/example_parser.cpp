@@ -83,6 +83,7 @@ ParseResult ExampleParser::parse(std::string_view lines, std::uint64_t first_lin
       return result;
     }
     ++result.skipped;
+    if (!result.first_skipped) result.first_skipped = RowFault{number, std::move(fault)};
     if (policy != BadRows::mark) continue;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     block.finish(none, none, number);

@@ -68,6 +68,7 @@ struct RowFault {
 
 struct ParseResult {
   std::uint64_t skipped = 0;
+  std::optional<RowFault> first_skipped;
   std::optional<RowFault> stopped_at;  // with BadRows::stop: later lines were not parsed
 };
 

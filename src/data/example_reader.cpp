@@ -24,6 +24,7 @@ struct ParsedBlock {
   LineBlock lines;
   ExampleBlock examples;
   std::uint64_t skipped = 0;
+  std::optional<RowFault> first_skipped;
   bool is_last = false;
   std::exception_ptr error;  // thrown after the examples
 };
@@ -133,9 +134,11 @@ class ExampleReader::Blocks {
   void parse(ParsedBlock& block) {
     block.examples.clear();
     block.skipped = 0;
+    block.first_skipped.reset();
     try {
-      const ParseResult result = parser_->parse(block.lines.text(), block.lines.first_line, bad_rows_, block.examples);
+      ParseResult result = parser_->parse(block.lines.text(), block.lines.first_line, bad_rows_, block.examples);
       block.skipped = result.skipped;
+      block.first_skipped = std::move(result.first_skipped);
       if (!result.stopped_at) return;
       block.error = std::make_exception_ptr(FileError(
           fmt::format("{}, line {}: {}", lines_.source().name(), result.stopped_at->line, result.stopped_at->fault)));
@@ -339,6 +342,7 @@ bool ExampleReader::next(ExampleBlock& block) {
     ParsedBlock& made = ahead_ ? ahead_->front() : blocks_->make_next();
     std::swap(block, made.examples);
     skipped_ += made.skipped;
+    if (!first_skipped_) first_skipped_ = std::move(made.first_skipped);
     ended_ = made.is_last;
     error_ = std::move(made.error);  // moved, so that no other thread shares it
     if (ahead_) ahead_->give_back();

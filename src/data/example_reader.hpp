@@ -78,6 +78,7 @@ class ExampleReader : Pinned {
 
   // The number of rows skipped so far; complete once next() has returned false.
   std::uint64_t skipped_rows() const { return skipped_; }
+  const std::optional<RowFault>& first_skipped() const { return first_skipped_; }
 
  private:
   class Blocks;
@@ -86,6 +87,7 @@ class ExampleReader : Pinned {
   std::unique_ptr<Blocks> blocks_;
   std::unique_ptr<ReadAhead> ahead_;  // none with one thread
   std::uint64_t skipped_ = 0;
+  std::optional<RowFault> first_skipped_;
   bool ended_ = false;
   std::exception_ptr error_;
 };

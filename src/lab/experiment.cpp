@@ -200,8 +200,19 @@ std::string heading_of(const std::string& table) {
   return list ? fmt::format("`[[{}]]`", table) : fmt::format("`{}`", table);
 }
 
+// A vertical bar would end the cell of a table.
+std::string cell(std::string text) {
+  for (std::size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|', bar + 2))
+    text.insert(bar, "\\");
+  return text;
+}
+
+std::string or_none(const std::string& value) { return value.empty() ? "none" : value; }
+
 std::string allowed_values(const SettingKey& key) {
-  if (!key.choices.empty()) return join(key.choices, ", ");
+  std::vector<std::string> choices = key.choices;
+  std::ranges::transform(choices, choices.begin(), or_none);
+  if (!choices.empty()) return join(choices, ", ");
   if (key.kind != SettingKey::Kind::number && key.kind != SettingKey::Kind::count) return kind_name(key.kind);
   return fmt::format("{}, {} to {}", kind_name(key.kind), format_number(key.low), format_number(key.high));
 }
@@ -217,19 +228,19 @@ std::string describe_experiment_keys() {
       text += fmt::format("\n### {}\n\n| key | value | |\n|---|---|---|\n", heading_of(table));
     }
     text += fmt::format("| `{}`{} | {} | {} |\n", key.name, key.required ? "" : " (optional)", kind_name(key.kind),
-                        key.meaning);
+                        cell(key.meaning));
   }
   for (const std::string& name : task_names()) {
     const Task& task = find_task(name);
     text += fmt::format("\n### The task `{}`\n\n{}\n\n| setting | default | value | |\n|---|---|---|---|\n", name,
                         task.meaning());
     for (const SettingKey& key : task.keys()) {
-      text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.default_value.empty() ? "none" : key.default_value,
-                          allowed_values(key), key.help);
+      text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, or_none(key.default_value), allowed_values(key),
+                          cell(key.help));
     }
     if (!task.columns().empty()) text += "\n| column | |\n|---|---|\n";
     for (const Task::Column& column : task.columns())
-      text += fmt::format("| `{}` | {} |\n", column.name, column.meaning);
+      text += fmt::format("| `{}` | {} |\n", column.name, cell(column.meaning));
   }
   return text;
 }

@@ -1,8 +1,6 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
-#include "ignd/step_rule.hpp"
-#include "ignd/transform.hpp"
 #include "lab/experiment.hpp"
 #include "lab/experiment_tables.hpp"
 
@@ -360,10 +358,7 @@ class Reader {
     }
     try {
       if (named) return find_optimizer(text_of(given, "optimizer"));
-      Optimizer optimizer{tidy_spec(text_of(given, "rule")), tidy_spec(text_of(given, "transform"))};
-      make_step_rule(optimizer.rule);
-      make_transform<double>(optimizer.transform);
-      return optimizer;
+      return make_optimizer(text_of(given, "rule"), text_of(given, "transform"));
     } catch (const InvalidArgument& unknown) {
       faults_.add(given, "{}", unknown.what());
       return std::nullopt;

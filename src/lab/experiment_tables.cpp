@@ -182,15 +182,12 @@ void SettingsReader::check_setting(const toml::node& node, const SettingKey& key
   if (!fits) {
     faults_.add(node, "the setting '{}' must be {}{}", key.name, key.kind == Kind::flag ? "" : "a ",
                 kind_name(key.kind));
-  } else if (key.kind == Kind::number || key.kind == Kind::count) {
-    const double value = number_in(node);
-    if (value >= key.low && value <= key.high) return;
-    faults_.add(node, "the setting '{}' is {}, but must be between {} and {}", key.name, value, key.low, key.high);
-  } else if (key.kind == Kind::word && !key.choices.empty()) {
-    const std::string value = node.value<std::string>().value_or("");
-    if (std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return;
-    faults_.add(node, "the setting '{}' is {}, but must be one of {}{}", key.name, in_quotes(value),
-                join(key.choices, ", "), suggestion(value, key.choices));
+    return;
+  }
+  try {
+    canonical_value(key, setting_text(node, key), fmt::format("the setting '{}'", key.name));
+  } catch (const InvalidArgument& fault) {
+    faults_.add(node, "{}", fault.what());
   }
 }
 

@@ -3,8 +3,6 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
-#include "ignd/step_rule.hpp"
-#include "ignd/transform.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/baselines.hpp"
 #include "learn/model_outputs.hpp"
@@ -12,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -39,16 +36,6 @@ const char* constant_name(const TableDataset& table) {
   return best ? "best constant" : "the mean";
 }
 
-// Between a rule and a transform, and not in a number such as 1e+3.
-std::size_t plus_in(const std::string& name) {
-  std::size_t plus = name.find('+');
-  while (plus != std::string::npos && plus + 1 < name.size() &&
-         std::isalpha(static_cast<unsigned char>(name[plus + 1])) == 0) {
-    plus = name.find('+', plus + 1);
-  }
-  return plus;
-}
-
 // "eps_c=0": of the part before, since no name has such a sign.
 bool is_option(const std::string& part) {
   const std::size_t equals = part.find('=');
@@ -63,7 +50,7 @@ std::vector<Comparison> all_pairs(const std::vector<std::string>& names) {
   return pairs;
 }
 
-Method baseline(const char* name, const char* model, RunSpec spec) {
+Method baseline(const std::string& name, const char* model, RunSpec spec) {
   spec.model = model;
   Method method;
   method.name = name;
@@ -83,15 +70,6 @@ std::vector<std::string> further_columns(const TableDataset& table) {
 
 }  // namespace
 
-Optimizer optimizer_named(const std::string& name) {
-  const std::size_t plus = plus_in(name);
-  if (plus == std::string::npos) return find_optimizer(name);
-  Optimizer pair{tidy_spec(name.substr(0, plus)), tidy_spec(name.substr(plus + 1))};
-  make_step_rule(pair.rule);
-  make_transform<float>(pair.transform);
-  return pair;
-}
-
 std::vector<std::string> parse_optimizers(std::string_view text) {
   std::vector<std::string> names;
   for (const std::string_view words : split(text, ',')) {
@@ -104,7 +82,7 @@ std::vector<std::string> parse_optimizers(std::string_view text) {
   }
   std::set<std::string> seen;
   for (const std::string& name : names) {
-    optimizer_named(name);
+    find_optimizer(name);
     if (!seen.insert(name).second) {
       throw InvalidArgument(fmt::format("the optimizer {} is named twice", in_quotes(name)));
     }
@@ -115,7 +93,6 @@ std::vector<std::string> parse_optimizers(std::string_view text) {
 Experiment make_experiment(const OptimizerStudy& study, const TableDataset& table, const std::string& name) {
   const std::string file = std::filesystem::path(study.spec.data.path).filename();
   const std::string& target = study.spec.dataset.target;
-  const bool classes = table.target().is_class();
   Experiment made;
   made.name = name;
   made.title = fmt::format("Optimizers on {}", file);
@@ -133,12 +110,12 @@ Experiment make_experiment(const OptimizerStudy& study, const TableDataset& tabl
   for (const std::string& optimizer : study.optimizers) {
     Method method;
     method.name = optimizer;
-    method.optimizer = optimizer_named(optimizer);
+    method.optimizer = find_optimizer(optimizer);
     method.settings = settings_of(study.spec);
     panel.methods.push_back(std::move(method));
   }
-  if (table.encoder().features() <= most_baseline_features && !table.target().is_multiclass()) {
-    panel.methods.push_back(baseline(classes ? "logistic regression" : "least squares", best_linear_model, study.spec));
+  if (const auto linear = linear_baseline_name(table)) {
+    panel.methods.push_back(baseline(*linear, best_linear_model, study.spec));
   }
   panel.methods.push_back(baseline(constant_name(table), best_constant_model, study.spec));
   made.panels.push_back(std::move(panel));
@@ -245,7 +222,7 @@ StudyCosts measure_costs(const OptimizerStudy& study, const TableDataset& table,
   StudyCosts costs;
   for (const std::string& name : study.optimizers) {
     TrainingOptions options = study.spec.training;
-    options.optimizer = optimizer_named(name);
+    options.optimizer = find_optimizer(name);
     options.epochs = 1;
     options.rate = 1e-9;  // at which nothing diverges
     costs.run.push_back(

@@ -14,14 +14,11 @@ namespace ignd {
 // Optimizers compared on a table, each at its own best rate, beside baselines that need no optimizer.
 struct OptimizerStudy {
   RunSpec spec;
-  std::vector<std::string> optimizers;  // as optimizer_named takes them
+  std::vector<std::string> optimizers;  // as find_optimizer takes them
   RateRange rates;
   std::uint64_t seeds = 0;
   std::string note;  // what was left out; may be empty
 };
-
-// "ignd", or a rule and a transform: "gauss-newton:eps_lm=1e-3+momentum". Throws InvalidArgument.
-Optimizer optimizer_named(const std::string& name);
 
 // "sgd,ignd,gauss-newton:eps_c=0,eps_lm=1e-3+momentum". Throws InvalidArgument, with the nearest known name, for one
 // that does not exist, and for one named twice.

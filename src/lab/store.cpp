@@ -250,10 +250,11 @@ void parse_extras(std::string_view text, RunResult& result, const Connection& co
 }
 
 RunStatus parse_status(const std::string& text, const Connection& connection) {
-  for (const RunStatus status : {RunStatus::finished, RunStatus::diverged, RunStatus::collapsed}) {
-    if (text == to_string(status)) return status;
+  const auto status = parse_run_status(text);
+  if (!status || *status == RunStatus::running || *status == RunStatus::stopped_early) {
+    connection.refuse(SQLITE_CORRUPT);
   }
-  connection.refuse(SQLITE_CORRUPT);
+  return *status;
 }
 
 // Written under another name first, so that a killed program does not leave half a store.

@@ -213,7 +213,7 @@ void remove_those_stored(const std::vector<RunConfig>& runs, const Store& store,
 void make_runs(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options,
                const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress) {
   const FindTask& task_named = options.task_named;
-  const Engine& engine = options.engine != nullptr ? *options.engine : cpu_engine();
+  const Engine& engine = options.engine != nullptr ? *options.engine : engine_for(Machine::shared);
   const std::string host = describe_host();
   const UnfinishedRuns unfinished(store.folder());
   remove_those_stored(runs, store, unfinished, task_named);

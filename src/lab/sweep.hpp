@@ -23,7 +23,7 @@ using FindTask = std::function<const Task&(std::string_view name)>;
 
 struct SweepOptions {
   unsigned jobs = 1;               // groups of runs at a time
-  const Engine* engine = nullptr;  // that trains them; none: the CPU
+  const Engine* engine = nullptr;  // that trains them; none: the usual one
   FindTask task_named = find_task;
 };
 

@@ -17,10 +17,8 @@ const std::vector<const Task*>& tasks() {
 }  // namespace
 
 std::string RunConfig::text() const {
-  std::string lines = fmt::format("task={}\nrule={}\ntransform={}\nrate={}\nseed={}\n", task, optimizer.rule,
-                                  optimizer.transform, format_number(rate), seed);
-  for (const auto& [name, value] : settings.values()) lines += fmt::format("{}={}\n", name, value);
-  return lines;
+  return fmt::format("task={}\nrule={}\ntransform={}\nrate={}\nseed={}\n{}", task, optimizer.rule, optimizer.transform,
+                     format_number(rate), seed, settings.text());
 }
 
 void Task::run_group(std::span<const TaskRun> group, const Engine& /*engine*/, const RunEnded& ended) const {

@@ -135,7 +135,7 @@ class TrainingTask final : public Task {
   std::vector<std::string> faults(const Settings& settings) const override {
     try {
       const RunSpec spec = complete_spec(settings);
-      auto found = spec_faults(spec, kind_of_data(spec));
+      auto found = study_faults(spec, kind_of_data(spec));
       if (!spec.checksum.empty() && !is_checksum(spec.checksum)) {
         found.emplace_back("the checksum is not what `sha256sum` prints for a file");
       } else if (spec.checksum.empty() && kind_of_data(spec) == DataKind::table && !is_named(spec.data.path)) {
@@ -178,7 +178,7 @@ class TrainingTask final : public Task {
     std::mutex lock;  // an engine may end runs on several threads
     std::size_t left = group.size();
     std::vector<std::unique_ptr<CurveRecorder>> recorders;
-    std::vector<RunSlot> its, others;  // of the engine, and those that it refuses
+    std::vector<RunSlot> slots;
     for (std::size_t i = 0; i < group.size(); ++i) {
       const RunSpec& spec = specs[i];
       recorders.push_back(std::make_unique<CurveRecorder>(*dataset, spec.training, spec.record, *group[i].control,
@@ -187,18 +187,16 @@ class TrainingTask final : public Task {
                                                             --left;
                                                             ended(i, std::move(result));
                                                           }));
-      const bool refused = !engine.refusal(*dataset, spec.training).empty();
-      (refused ? others : its).push_back({&spec.training, recorders.back().get()});
+      slots.push_back({&spec.training, recorders.back().get()});
     }
-    if (!its.empty()) engine.train(its, *dataset, stop);
-    if (!others.empty()) cpu_engine().train(others, *dataset, stop);
+    train_group(engine, slots, *dataset, stop);
     if (left > 0) throw Stopped();
   }
 
   RunResult run(const RunConfig& config, const RunControl& control) const override {
     RunResult made;
     const TaskRun one{&config, &control};
-    run_group({&one, 1}, cpu_engine(), [&](std::size_t, RunResult result) { made = std::move(result); });
+    run_group({&one, 1}, engine_for(Machine::shared), [&](std::size_t, RunResult result) { made = std::move(result); });
     return made;
   }
 };

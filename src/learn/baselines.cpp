@@ -365,8 +365,16 @@ Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeR
           one_output([constant = output_for(target, fitted)](const Input<float>&) { return constant; })};
 }
 
+std::optional<std::string> linear_baseline_name(const TableDataset& dataset) {
+  const Target& target = dataset.target();
+  if (target.is_multiclass() || dataset.encoder().features() > most_baseline_features) return std::nullopt;
+  if (target.is_class()) return "logistic regression";
+  return target.logarithm ? "Poisson regression" : "least squares";
+}
+
 std::optional<Predictor> fit_linear(const TableDataset& dataset, FitWeights weights, const BeforeRow& before_row) {
-  if (dataset.target().is_multiclass()) return std::nullopt;
+  const auto name = linear_baseline_name(dataset);
+  if (!name) return std::nullopt;
   const ForEachRow rows = training_rows(dataset, weights, before_row);
   const std::size_t features = dataset.encoder().features();
   const bool classes = dataset.target().is_class(), counts = dataset.target().logarithm;
@@ -377,11 +385,7 @@ std::optional<Predictor> fit_linear(const TableDataset& dataset, FitWeights weig
   const auto linear = classes  ? logistic_regression(rows, features, choice)
                       : counts ? poisson_regression(rows, features, choice)
                                : least_squares(rows, features, choice);
-  if (!linear) return std::nullopt;
-  return Predictor{classes  ? "logistic regression"
-                   : counts ? "Poisson regression"
-                            : "least squares",
-                   one_output([fitted = *linear](const Input<float>& x) { return fitted(x.values); })};
+  return Predictor{*name, one_output([fitted = linear.value()](const Input<float>& x) { return fitted(x.values); })};
 }
 
 std::vector<Predictor> fit_baselines(const TableDataset& dataset) {

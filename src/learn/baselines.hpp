@@ -75,9 +75,12 @@ using BeforeRow = std::function<void()>;
 // is there.
 Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row = {});
 
+// What the linear baseline of a table is called: "least squares", "Poisson regression" or "logistic regression". None
+// for more than two classes, and where there are too many features.
+std::optional<std::string> linear_baseline_name(const TableDataset& dataset);
+
 // The linear model with the lowest one: least squares for numbers, Poisson regression for counts, logistic regression
-// for two classes, with a ridge that the validation rows choose. None for more classes, and where there are too many
-// features.
+// for two classes, with a ridge that the validation rows choose. None where it has no name.
 std::optional<Predictor> fit_linear(const TableDataset& dataset, FitWeights weights, const BeforeRow& before_row = {});
 
 // Both, as they are shown beside the metrics of a model.

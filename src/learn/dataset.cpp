@@ -57,10 +57,10 @@ void keep_some(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint6
   rows.resize(count);
 }
 
-void Dataset::limit_parts(const DatasetOptions& options) {
-  keep_some(split_.train, options.most_training, options.seed, "some to learn from");
-  keep_some(split_.validation, options.most_validation, options.seed, "some to choose by");
-  keep_some(split_.test, options.most_test, options.seed, "some to be measured on");
+void Dataset::limit_parts() {
+  keep_some(split_.train, options_.most_training, options_.seed, "some to learn from");
+  keep_some(split_.validation, options_.most_validation, options_.seed, "some to choose by");
+  keep_some(split_.test, options_.most_test, options_.seed, "some to be measured on");
 }
 
 bool is_collapsed(const Dataset& dataset, const Scores& scores) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,7 +47,18 @@ struct DatasetOptions {
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
 
-  std::vector<std::string> columns() const;  // that are named here
+  // Of images and texts.
+  std::string text = {};     // the column of texts to predict from; empty: the data are a table, or files
+  std::size_t size = 224;    // pixels that images are high and wide
+  std::size_t length = 256;  // tokens of a text that are read
+
+  std::vector<std::string> columns() const;  // of a table that are named here
+};
+
+// How much of the data a search tries each learning rate on.
+struct SearchBudget {
+  std::uint64_t samples = 20'000;                                // at most; at least one epoch of one row
+  std::size_t judged = std::numeric_limits<std::size_t>::max();  // validation rows, drawn by the seed
 };
 
 // Samples, by number, split into training, validation and test samples.
@@ -54,6 +66,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
+  const DatasetOptions& options() const { return options_; }
   const Target& target() const { return target_; }
   const std::string& loss() const { return loss_; }
   const Split& split() const { return split_; }
@@ -71,16 +84,15 @@ class Dataset {
   // How many samples are learned before a run looks at its stop flag: fewer where they are large.
   virtual std::size_t samples_at_a_time() const;
 
+  virtual SearchBudget search_budget() const { return {}; }
+
   virtual double target_in_units(std::uint32_t row) const = 0;  // for classes their number
   virtual double row_weight(std::uint32_t row) const = 0;       // what it counts in metrics
 
   // The standard deviation of the target, by which a collapsed model is told from one that learned something.
   virtual double target_deviation() const { return target_.deviation; }
 
-  // What a run depends on besides its own options: those of the dataset as users write them, and a fingerprint of the
-  // data.
-  virtual std::vector<std::pair<std::string, std::string>> options_used() const = 0;
-  virtual std::uint64_t fingerprint() const = 0;
+  virtual std::uint64_t fingerprint() const = 0;  // of the data
 
   virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 
@@ -88,15 +100,16 @@ class Dataset {
   virtual void save_reader(Checkpoint& checkpoint) const = 0;
 
  protected:
-  Dataset() = default;
+  explicit Dataset(DatasetOptions options) : options_(std::move(options)) {}
   Dataset(const Dataset&) = default;
   Dataset& operator=(const Dataset&) = default;
   Dataset(Dataset&&) noexcept = default;
   Dataset& operator=(Dataset&&) noexcept = default;
 
   // Applies the limits of the options to the parts.
-  void limit_parts(const DatasetOptions& options);
+  void limit_parts();
 
+  DatasetOptions options_;
   Target target_;
   std::string loss_;
   Split split_;

@@ -75,6 +75,18 @@ const Engine& parallel_cpu_engine() {
   return engine;
 }
 
+const Engine& engine_for(Machine machine) { return machine == Machine::own ? parallel_cpu_engine() : cpu_engine(); }
+
+void train_group(const Engine& engine, std::span<const RunSlot> group, const Dataset& dataset,
+                 const std::atomic<bool>& stop) {
+  std::vector<RunSlot> its, others;
+  for (const RunSlot& slot : group) {
+    (engine.refusal(dataset, *slot.options).empty() ? its : others).push_back(slot);
+  }
+  if (!its.empty()) engine.train(its, dataset, stop);
+  if (!others.empty()) cpu_engine().train(others, dataset, stop);
+}
+
 std::string group_key(const RunSpec& spec) { return dataset_key(spec) + "\nmodel=" + spec.training.model; }
 
 }  // namespace ignd

@@ -66,11 +66,21 @@ class Engine {
   virtual void train(std::span<const RunSlot> group, const Dataset& dataset, const std::atomic<bool>& stop) const = 0;
 };
 
-// Trains on the thread that calls it, one run after the other: for sweeps, whose jobs are threads already.
+// Trains on the thread that calls it, one run after the other.
 const Engine& cpu_engine();
 
 // Trains as many runs of a group at a time as the machine has cores.
 const Engine& parallel_cpu_engine();
+
+// Who else computes on this machine meanwhile: nobody, or the other jobs of a sweep.
+enum class Machine { own, shared };
+
+// The engine to train with. Whoever trains asks here, not for one of the above.
+const Engine& engine_for(Machine machine);
+
+// Trains a group: by the engine the runs that it does not refuse, and by the CPU the others.
+void train_group(const Engine& engine, std::span<const RunSlot> group, const Dataset& dataset,
+                 const std::atomic<bool>& stop);
 
 // What runs must have in common to be a group: the data and the architecture.
 std::string group_key(const RunSpec& spec);

@@ -26,7 +26,7 @@ std::vector<ClassDataset::Labelled> labels_of(const Files& files) {
 
 ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
                            const DatasetOptions& options)
-    : options_(options) {
+    : Dataset(options) {
   auto [test, others] = take(classes, samples, options.positive);
   const double test_share = test.empty() ? options.test : 0;
   split_ = split_randomly(others.size(), {.validation = options.validation, .test = test_share}, options.seed);
@@ -39,11 +39,12 @@ ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<co
     throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
                                       in_quotes(classes[k])));
   }
-  limit_parts(options);
+  limit_parts();
 }
 
 ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-                           const std::string& positive) {
+                           const std::string& positive)
+    : Dataset({.positive = positive}) {
   auto [test, others] = take(classes, samples, positive);
   split_.test = std::move(test.empty() ? others : test);
 }
@@ -64,11 +65,11 @@ ClassDataset::Known ClassDataset::take(const std::vector<std::string>& classes, 
   return known;
 }
 
-std::vector<std::pair<std::string, std::string>> ClassDataset::options_used() const {
-  return {{"validation", format_number(options_.validation)},
-          {"test", format_number(options_.test)},
-          {"split-seed", std::to_string(options_.seed)},
-          {"positive", options_.positive}};
+// A step may take long: all rates together are given less than half an epoch.
+SearchBudget ClassDataset::search_budget() const {
+  constexpr std::uint64_t least = 200;
+  const std::uint64_t some = std::max<std::uint64_t>(split().train.size() / 10, least);
+  return {.samples = some, .judged = some};
 }
 
 void scale_pixels(std::span<const std::uint8_t> pixels, std::span<float> numbers) {
@@ -87,7 +88,9 @@ ImageSize load_image_size(const Checkpoint& checkpoint) {
 }
 
 ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options)
-    : ClassDataset(images->classes(), labels_of(*images), options), images_(std::move(images)) {}
+    : ClassDataset(images->classes(), labels_of(*images), options), images_(std::move(images)) {
+  options_.size = images_->height();
+}
 
 ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive)
     : ClassDataset(images->classes(), labels_of(*images), positive), images_(std::move(images)) {}
@@ -111,12 +114,6 @@ Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> scratch) 
   return {.x = {x}, .y = target_in_units(row)};
 }
 
-std::vector<std::pair<std::string, std::string>> ImageDataset::options_used() const {
-  auto options = ClassDataset::options_used();
-  options.emplace_back("size", std::to_string(images_->height()));
-  return options;
-}
-
 void ImageDataset::save_reader(Checkpoint& checkpoint) const {
   checkpoint.set("kind", std::string(image_model_kind));
   save_image_size(checkpoint, {images_->height(), images_->width()});
@@ -138,6 +135,7 @@ TextDataset::Reader TextDataset::Reader::load(const Checkpoint& checkpoint) {
 
 TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options)
     : ClassDataset(texts->classes(), labels_of(*texts), options), texts_(std::move(texts)), reader_(std::move(reader)) {
+  options_.length = reader_.length;
   if (!reader_.target_column.empty()) target_.name = reader_.target_column;
 }
 
@@ -160,12 +158,6 @@ Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*scratch*
   const auto tokens = texts_->tokens(row);
   return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))},
           .y = target_in_units(row)};
-}
-
-std::vector<std::pair<std::string, std::string>> TextDataset::options_used() const {
-  auto options = ClassDataset::options_used();
-  options.emplace_back("length", std::to_string(reader_.length));
-  return options;
 }
 
 void TextDataset::save_reader(Checkpoint& checkpoint) const {

@@ -21,7 +21,7 @@ class ClassDataset : public Dataset {
   std::size_t size() const { return labels_.size(); }
   double target_in_units(std::uint32_t row) const override { return labels_[row]; }
   double row_weight(std::uint32_t /*row*/) const override { return 1; }
-  std::vector<std::pair<std::string, std::string>> options_used() const override;
+  SearchBudget search_budget() const override;
 
   struct Labelled {
     std::size_t label = 0;
@@ -42,7 +42,6 @@ class ClassDataset : public Dataset {
   };
   Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
 
-  DatasetOptions options_;
   std::vector<std::uint8_t> labels_;
 };
 
@@ -71,7 +70,6 @@ class ImageDataset final : public ClassDataset {
   std::string model_spec(const std::string& text) const override;
   std::size_t scratch_size() const override { return image_channels * images_->height() * images_->width(); }
   Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
-  std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return images_->checksum(); }
   void save_reader(Checkpoint& checkpoint) const override;
 
@@ -112,7 +110,6 @@ class TextDataset final : public ClassDataset {
   std::size_t scratch_size() const override { return 0; }
   std::size_t samples_at_a_time() const override { return 1; }  // a text takes long
   Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
-  std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override { return texts_->checksum(); }
   void save_reader(Checkpoint& checkpoint) const override;
 

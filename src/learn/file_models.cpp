@@ -41,9 +41,9 @@ Evaluation evaluate_on(const ClassDataset& dataset, const Model<float>& model, c
   return {.scores = evaluate(dataset, rows, outputs), .samples = rows.size(), .rows = rows.size()};
 }
 
-class ImageModel final : public TrainedModel {
+class ImageModel final : public RunModel {
  public:
-  ImageModel(Parts parts, ImageSize size) : TrainedModel(std::move(parts)), size_(size) {
+  ImageModel(Parts parts, ImageSize size) : RunModel(std::move(parts)), size_(size) {
     if (!target().is_class()) throw FileError("its model has no classes");
     const auto [height, width] = size;
     if (height > largest_image_side || width > largest_image_side) {
@@ -57,11 +57,6 @@ class ImageModel final : public TrainedModel {
   const char* samples() const override { return "images"; }
   bool reads_table(const DataFile& /*file*/) const override { return false; }
 
-  InputDescription inputs() const override {
-    return {.facts = {{"pixels", std::uint64_t{size_.height}}},
-            .text = fmt::format("images, made {} x {} pixels", size_.height, size_.width)};
-  }
-
   PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
   Evaluation evaluate(const NewData& data) const override;
 
@@ -73,6 +68,11 @@ class ImageModel final : public TrainedModel {
   void save_reader(Checkpoint& checkpoint) const override {
     checkpoint.set("kind", std::string(image_model_kind));
     save_image_size(checkpoint, size_);
+  }
+
+  void describe_inputs(ModelDescription& description) const override {
+    description.facts.emplace_back("pixels", std::uint64_t{size_.height});
+    description.inputs = fmt::format("images, made {} x {} pixels", size_.height, size_.width);
   }
 
   ImageSize size_;
@@ -124,9 +124,9 @@ Evaluation ImageModel::evaluate(const NewData& data) const {
   return made;
 }
 
-class TextModel final : public TrainedModel {
+class TextModel final : public RunModel {
  public:
-  TextModel(Parts parts, TextDataset::Reader reader) : TrainedModel(std::move(parts)), reader_(std::move(reader)) {
+  TextModel(Parts parts, TextDataset::Reader reader) : RunModel(std::move(parts)), reader_(std::move(reader)) {
     if (!target().is_class()) throw FileError("its model has no classes");
     if (reader_.vocabulary == 0 || reader_.vocabulary > std::numeric_limits<std::uint32_t>::max() ||
         reader_.length == 0 || reader_.length > longest_text) {
@@ -150,7 +150,6 @@ class TextModel final : public TrainedModel {
     return reader_.text_column.empty() ? std::vector<std::string>() : std::vector{reader_.text_column};
   }
 
-  InputDescription inputs() const override;
   PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
@@ -160,6 +159,7 @@ class TextModel final : public TrainedModel {
     checkpoint.set("kind", std::string(text_model_kind));
     reader_.save(checkpoint);
   }
+  void describe_inputs(ModelDescription& description) const override;
 
   const Tokenizer& tokenizer() const;
   TextSet read(const DataFile& file, bool with_target) const;
@@ -169,15 +169,14 @@ class TextModel final : public TrainedModel {
   mutable std::unique_ptr<const Tokenizer> tokenizer_;  // read when it is first needed
 };
 
-InputDescription TextModel::inputs() const {
-  InputDescription inputs;
-  inputs.facts = {{"tokens", std::uint64_t{reader_.length}}, {"vocabulary", std::uint64_t{reader_.vocabulary}}};
-  if (!reader_.text_column.empty()) inputs.facts.emplace_back("text", reader_.text_column);
-  inputs.text =
+void TextModel::describe_inputs(ModelDescription& description) const {
+  description.facts.emplace_back("tokens", std::uint64_t{reader_.length});
+  description.facts.emplace_back("vocabulary", std::uint64_t{reader_.vocabulary});
+  if (!reader_.text_column.empty()) description.facts.emplace_back("text", reader_.text_column);
+  description.inputs =
       fmt::format("{}: the last {} tokens of each, of a vocabulary of {}",
                   reader_.text_column.empty() ? "files of text" : "the texts in column " + reader_.text_column,
                   reader_.length, reader_.vocabulary);
-  return inputs;
 }
 
 const Tokenizer& TextModel::tokenizer() const {
@@ -255,11 +254,11 @@ Evaluation TextModel::evaluate(const NewData& data) const {
 }  // namespace
 
 std::unique_ptr<TrainedModel> load_image_model(const Checkpoint& checkpoint) {
-  return std::make_unique<ImageModel>(TrainedModel::Parts::load(checkpoint), load_image_size(checkpoint));
+  return std::make_unique<ImageModel>(RunModel::Parts::load(checkpoint), load_image_size(checkpoint));
 }
 
 std::unique_ptr<TrainedModel> load_text_model(const Checkpoint& checkpoint) {
-  return std::make_unique<TextModel>(TrainedModel::Parts::load(checkpoint), TextDataset::Reader::load(checkpoint));
+  return std::make_unique<TextModel>(RunModel::Parts::load(checkpoint), TextDataset::Reader::load(checkpoint));
 }
 
 }  // namespace ignd

@@ -2,6 +2,7 @@
 
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/recorded_run.hpp"
 #include "learn/table_model.hpp"
 #include "learn/trained_model.hpp"
 
@@ -35,52 +36,55 @@ std::string ModelFile::to_bytes() const {
 }
 
 ModelKind ModelFile::kind() const { return model_->kind(); }
-const std::string& ModelFile::target() const { return model_->target().name; }
-const std::vector<std::string>& ModelFile::classes() const { return model_->target().classes; }
+const std::string& ModelFile::target() const { return model_->target_name(); }
+std::vector<std::string> ModelFile::classes() const { return model_->classes(); }
 std::vector<std::string> ModelFile::columns() const { return model_->columns(); }
-std::string ModelFile::spec() const { return model_->model().spec(); }
+std::string ModelFile::spec() const { return model_->spec(); }
 
 Prediction ModelFile::predict(const std::map<std::string, std::string>& row) const { return model_->predict_row(row); }
 
 std::vector<Prediction> ModelFile::predict_file(const std::string& path) const {
+  return ignd::predict_file(*model_, path);
+}
+
+std::map<std::string, double> ModelFile::evaluate(const std::string& path, const std::string& weight) const {
   NewData data;
   data.file.path = path;
-  std::vector<Prediction> made;
-  try {
-    model_->predict(data, [&](const PredictedSample& sample) {
-      made.push_back(sample.prediction);
-      return true;
-    });
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{} does not fit the model: {}", data.file.name(), fault.what()));
-  }
-  return made;
+  if (!weight.empty()) data.weight = weight;
+  const bool has_rows = kind() == ModelKind::table || kind() == ModelKind::stream;
+  if (data.weight && !has_rows) throw InvalidArgument("only rows have weights, and the model is of files");
+  return blaming(data.file, [&] {
+    const Evaluation made = model_->evaluate(data);
+    check_measured(made);
+    return named_scores(made.scores);
+  });
 }
 
 namespace {
 
 const TableModel& table_model(const TrainedModel& model) {
   const auto* of_table = dynamic_cast<const TableModel*>(&model);
-  if (of_table == nullptr) throw InvalidArgument("the model reads files, not the rows of a table");
+  if (of_table == nullptr) throw InvalidArgument("the model was not trained on a table, and cannot read one in memory");
   return *of_table;
 }
 
 }  // namespace
 
-const std::string& ModelFile::loss() const { return model_->loss(); }
+std::string ModelFile::loss() const { return model_->loss(); }
 
 EncodedRows ModelFile::encode_frame(const Frame& frame) const { return table_model(*model_).encode(frame); }
 
-std::unique_ptr<Model<float>> ModelFile::model() const { return model_->model().clone(); }
+std::unique_ptr<Model<float>> ModelFile::model() const { return table_model(*model_).model().clone(); }
 
 ModelFile ModelFile::with_model(const Model<float>& model) const {
-  if (model.spec() != model_->model().spec()) {
+  const TableModel& before = table_model(*model_);
+  if (model.spec() != before.spec()) {
     throw InvalidArgument(
-        fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), model_->model().spec()));
+        fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), before.spec()));
   }
   Checkpoint checkpoint;
-  model_->save(checkpoint);
-  save_trained_model(checkpoint, model_->target(), model_->loss(), model);
+  before.save(checkpoint);
+  save_trained_model(checkpoint, before.target(), before.loss(), model);
   return ModelFile(TrainedModel::load(checkpoint));
 }
 

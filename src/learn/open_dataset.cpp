@@ -70,14 +70,14 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
   check_checksum(spec, data);
   if (kind == DataKind::images) {
     source.images = std::make_shared<const ImageSet>(
-        ImageSet::open(data.path, {spec.size, spec.size},
+        ImageSet::open(data.path, {spec.dataset.size, spec.dataset.size},
                        {.cache = {}, .progress = control.progress, .stop = control.stop, .two_classes = true}));
   } else if (kind == DataKind::texts) {
     const Tokenizer tokenizer = read_cl100k(find_data(vocabulary_name));
-    const TextColumns columns{.text = spec.text, .target = spec.dataset.target, .classes = {}};
-    source.texts =
-        std::make_shared<const TextSet>(spec.text.empty() ? read_text_files(data.path, tokenizer, spec.length)
-                                                          : read_text_table(data, columns, tokenizer, spec.length));
+    const TextColumns columns{.text = spec.dataset.text, .target = spec.dataset.target, .classes = {}};
+    source.texts = std::make_shared<const TextSet>(
+        spec.dataset.text.empty() ? read_text_files(data.path, tokenizer, spec.dataset.length)
+                                  : read_text_table(data, columns, tokenizer, spec.dataset.length));
   } else if (set != nullptr && set->name == housing_name) {
     source.table = std::make_shared<const Table>(read_california_housing(data.path));
   } else {
@@ -102,10 +102,10 @@ std::shared_ptr<const Dataset> prepare(const Source& source, const RunSpec& spec
     return {made, &made->dataset};
   }
   if (source.images) return std::make_shared<const ImageDataset>(source.images, spec.dataset);
-  TextDataset::Reader reader{.length = spec.length,
+  TextDataset::Reader reader{.length = spec.dataset.length,
                              .vocabulary = cl100k_vocabulary,
-                             .text_column = spec.text,
-                             .target_column = spec.text.empty() ? "" : spec.dataset.target};
+                             .text_column = spec.dataset.text,
+                             .target_column = spec.dataset.text.empty() ? "" : spec.dataset.target};
   return std::make_shared<const TextDataset>(source.texts, std::move(reader), spec.dataset);
 }
 
@@ -143,8 +143,9 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
 std::string source_key(const RunSpec& spec) {
   const DataFile& data = spec.data;
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
-                     data.delimiter, data.header, data.decimal, spec.text, spec.size, spec.length,
-                     spec.dataset.skip_bad_rows, spec.dataset.above_median, join(spec.dataset.columns(), "\n"));
+                     data.delimiter, data.header, data.decimal, spec.dataset.text, spec.dataset.size,
+                     spec.dataset.length, spec.dataset.skip_bad_rows, spec.dataset.above_median,
+                     join(spec.dataset.columns(), "\n"));
 }
 
 class Cache {
@@ -212,11 +213,8 @@ std::string dataset_key(const RunSpec& spec) {
   RunSpec relevant;
   relevant.data = spec.data;
   relevant.checksum = spec.checksum;
-  relevant.text = spec.text;
-  relevant.size = spec.size;
-  relevant.length = spec.length;
   relevant.dataset = spec.dataset;
-  return fmt::format("{}\n{}", spec.dataset.seed, relevant.text_of_keys());
+  return fmt::format("{}\n{}", spec.dataset.seed, settings_of(relevant).text());
 }
 
 Table read_table(DataFile data, const DatasetOptions& options) {
@@ -241,7 +239,7 @@ DataKind kind_of_data(const RunSpec& spec) {
     if (set->name.starts_with("cats-vs-dogs")) return DataKind::images;
     return set->name == "imdb" ? DataKind::texts : DataKind::table;
   }
-  if (!spec.text.empty()) return DataKind::texts;
+  if (!spec.dataset.text.empty()) return DataKind::texts;
   if (spec.data.frame != nullptr) return DataKind::table;
   if (!holds_files(spec.data.path)) return DataKind::table;
   return kind_of_files(spec.data.path) == SampleKind::images ? DataKind::images : DataKind::texts;

@@ -115,6 +115,12 @@ std::vector<std::pair<std::string, double>> further_scores(const Scores& scores)
   return numbers;
 }
 
+std::map<std::string, double> named_scores(const Scores& scores) {
+  std::map<std::string, double> named{{"loss", scores.loss}};
+  for (const auto& [name, value] : further_scores(scores)) named[name] = value;
+  return named;
+}
+
 CurveRecorder::CurveRecorder(const Dataset& dataset, const TrainingOptions& training, const RecordOptions& options,
                              const RunControl& control, Ended ended)
     : dataset_(dataset),
@@ -251,7 +257,7 @@ RunResult record_run(const Dataset& dataset, const TrainingOptions& training, co
   std::optional<RunResult> made;
   CurveRecorder recorder(dataset, training, options, control, [&](RunResult result) { made = std::move(result); });
   const RunSlot slot{&training, &recorder};
-  cpu_engine().train({&slot, 1}, dataset, control.stop());
+  train_group(engine_for(Machine::shared), {&slot, 1}, dataset, control.stop());
   if (!made) throw Stopped();
   return std::move(*made);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ std::string score_label(const Dataset& dataset, ScoreKind kind);
 
 // Everything else that is known of scores, by name: "mae", "auc", ...
 std::vector<std::pair<std::string, double>> further_scores(const Scores& scores);
+std::map<std::string, double> named_scores(const Scores& scores);  // with "loss"
 
 struct RecordOptions {
   ScoreKind score = ScoreKind::automatic;

@@ -7,6 +7,7 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/run_spec.hpp"
 #include "learn/step_log.hpp"
 #include "learn/trained_model.hpp"
 
@@ -176,16 +177,37 @@ LearnerOptions learner_options(const Dataset& dataset, const TrainingOptions& op
           .batch = batch};
 }
 
-// The options a run depends on, as the user writes them, besides those that the trainer compares itself.
-std::vector<std::pair<std::string, std::string>> describe(const Dataset& dataset, const TrainingOptions& run) {
-  auto options = dataset.options_used();
-  options.insert(options.end(), {{"seed", std::to_string(run.seed)},
-                                 {"epochs", std::to_string(run.epochs)},
-                                 {"patience", std::to_string(run.patience)},
-                                 {"last", run.keep_last ? "yes" : "no"},
-                                 {"initial factor", run.initial_factor == 1 ? "" : format_number(run.initial_factor)},
-                                 {"batch", run.batch ? describe(*run.batch) : ""}});
-  return options;
+// The spec that leads to such a run, with what was found out in place of what was left open.
+RunSpec spec_of(const Dataset& dataset, const TrainingOptions& options) {
+  RunSpec spec;
+  spec.dataset = dataset.options();
+  spec.dataset.loss = dataset.loss();
+  spec.model = options.model;
+  spec.epochs = options.epochs;
+  spec.batch = options.batch.value_or(spec.batch);
+  spec.training = options;
+  spec.method = {
+      .rule = options.optimizer.rule, .transform = options.optimizer.transform, .rate = format_number(options.rate)};
+  return spec;
+}
+
+constexpr const char* option_prefix = "run.option.";
+
+Settings saved_keys(const Checkpoint& checkpoint) {
+  std::map<std::string, std::string> saved;
+  for (const RunKey& key : run_keys()) {
+    const std::string entry = option_prefix + key.name;
+    if (checkpoint.has(entry)) saved[key.name] = checkpoint.text(entry);
+  }
+  return Settings(std::move(saved));
+}
+
+bool has_all_keys(const Checkpoint& checkpoint) { return checkpoint.has(option_prefix + std::string("lr")); }
+
+void check_version(const Checkpoint& checkpoint) {
+  if (has_all_keys(checkpoint)) return;
+  throw FileError(fmt::format("the saved run was begun by {}, and this is a later version; begin again",
+                              checkpoint.has("run.epoch") ? "an early version of ignd 0.2" : "ignd 0.1"));
 }
 
 std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const TrainingOptions& options) {
@@ -194,8 +216,6 @@ std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const Traini
   for (float& w : model->parameters()) w *= static_cast<float>(options.initial_factor);
   return model;
 }
-
-std::string option_entry(const std::string& name) { return "run.option." + name; }
 
 void set_number(Checkpoint& checkpoint, const std::string& name, double value) {
   checkpoint.set(name, std::span<const double>(&value, 1));
@@ -228,6 +248,33 @@ std::string describe(const BatchOptions& batch) {
   std::string text = fmt::format("{} {}", batch.size, to_string(batch.mode));
   if (batch.mode == BatchMode::exact) text += " lambda " + format_number(batch.lambda);
   return text + (batch.adaptive ? " adaptive" : "");
+}
+
+double rate_of_saved(const Checkpoint& checkpoint) {
+  check_version(checkpoint);
+  const Settings keys = saved_keys(checkpoint);
+  try {
+    if (const auto rate = rate_of({.rate = keys.word("lr")})) return *rate;
+    throw InvalidArgument("its learning rate is not known");
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fault.what());
+  }
+}
+
+std::string batch_of_saved(const Checkpoint& checkpoint) {
+  const std::string entry = option_prefix + std::string("batch");
+  if (!has_all_keys(checkpoint)) return checkpoint.has(entry) ? checkpoint.text(entry) : "";  // of ignd 0.2 or earlier
+  RunSpec spec;
+  try {
+    const Settings keys = saved_keys(checkpoint);
+    for (const auto& [name, value] : keys.values()) {
+      const auto key = std::ranges::find(run_keys(), name, &RunKey::name);
+      key->set(spec, canonical_value(*key, value, name));
+    }
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fault.what());
+  }
+  return spec.batch.size > 0 ? describe(spec.batch) : "";
 }
 
 Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps) {
@@ -382,7 +429,8 @@ void Run::save(Checkpoint& checkpoint) const {
   dataset_.save_reader(checkpoint);
   save_trained_model(checkpoint, dataset_.target(), dataset_.loss(), *kept());
   learner_->save(checkpoint);
-  for (const auto& [name, value] : describe(dataset_, options_)) checkpoint.set(option_entry(name), value);
+  const Settings keys = determining_keys(spec_of(dataset_, options_));
+  for (const auto& [name, value] : keys.values()) checkpoint.set(option_prefix + name, value);
   checkpoint.set("run.data", dataset_.fingerprint());
   checkpoint.set("run.status", std::string(to_string(status_)));
   checkpoint.set("run.epoch", epoch_);
@@ -395,16 +443,9 @@ void Run::save(Checkpoint& checkpoint) const {
 }
 
 void Run::check_same_run(const Checkpoint& checkpoint) const {
-  if (!checkpoint.has("run.epoch")) {
-    throw FileError("the saved run was begun by ignd 0.1, and this is a later version; begin again");
-  }
-  std::vector<std::string> differences;
-  for (const auto& [name, here] : describe(dataset_, options_)) {
-    const std::string there = checkpoint.has(option_entry(name)) ? checkpoint.text(option_entry(name)) : "";
-    if (there != here)
-      differences.push_back(fmt::format("its {} is {}, not {}", name, in_quotes(there), in_quotes(here)));
-  }
-  if (!differences.empty()) throw FileError("the saved run had other options: " + list_faults(differences));
+  check_version(checkpoint);
+  const auto found = differences(saved_keys(checkpoint), determining_keys(spec_of(dataset_, options_)));
+  if (!found.empty()) throw FileError("the saved run had other options: " + list_faults(found));
   if (checkpoint.number("run.data") != dataset_.fingerprint()) {
     throw FileError("the saved run had other data than this");
   }
@@ -420,7 +461,7 @@ void Run::check_same_run(const Checkpoint& checkpoint) const {
 
 void Run::restore(const Checkpoint& checkpoint) {
   check_same_run(checkpoint);
-  const TrainedModel::Parts kept = TrainedModel::Parts::load(checkpoint);
+  const RunModel::Parts kept = RunModel::Parts::load(checkpoint);
   const RunStatus status = status_of(checkpoint.text("run.status"));
   const std::uint64_t position = checkpoint.number("run.position");
   const double epoch_loss = number_in(checkpoint, "run.epoch-loss");

@@ -46,6 +46,11 @@ Schedule run_schedule(const std::string& text, double rate, std::optional<std::u
 
 std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
 
+// Of a saved run: its rate, and its batches as above, or "". Throw FileError, the first also if an earlier version
+// began the run.
+double rate_of_saved(const Checkpoint& checkpoint);
+std::string batch_of_saved(const Checkpoint& checkpoint);
+
 // Throws InvalidArgument for a run that is not possible: a batch of more samples than there are, or than fit in memory.
 void check_run(const Dataset& dataset, const TrainingOptions& options);
 

@@ -3,13 +3,13 @@
 #include "base/text.hpp"
 #include "data/class_files.hpp"
 #include "data/image.hpp"
+#include "data/network_file.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
 #include "ignd/vector_loss.hpp"
 #include "models/model_specs.hpp"
 
-#include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
@@ -38,11 +38,10 @@ void check_model(const RunSpec& spec, DataKind kind) {
 
 void check_table(const RunSpec& spec) {
   if (spec.dataset.target.empty()) spec.data.refuse_without_target();
-  spec.data.dialect();
 }
 
 void check_texts(const GivenKeys& given, const RunSpec& spec) {
-  if (spec.text.empty()) {
+  if (spec.dataset.text.empty()) {
     given.refuse({"target", "format", "delimiter", "header"},
                  "cannot be given for files of text: their folders are their classes");
     return;
@@ -52,18 +51,17 @@ void check_texts(const GivenKeys& given, const RunSpec& spec) {
         fmt::format("{} names a column of a table, but {} holds files", given.shown("text"), spec.data.name()));
   }
   check_table(spec);
-  if (spec.dataset.target == spec.text) {
+  if (spec.dataset.target == spec.dataset.text) {
     throw InvalidArgument(fmt::format("{} and {} name the same column", given.shown("text"), given.shown("target")));
   }
 }
 
 // Images and texts have two classes.
-void check_loss_of(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
-  const std::string& loss = spec.dataset.loss;
-  if (loss.empty()) return;
-  if (make_vector_loss(loss)->link() == Link::logit || kind == DataKind::table) return;
-  throw InvalidArgument(fmt::format("{} {} cannot be given for {}: they have two classes, and the loss is logistic",
-                                    given.shown("loss"), printable(loss), info_of(kind).samples));
+void check_loss(const std::string& loss, DataKind kind) {
+  if (loss.empty() || make_vector_loss(loss)->link() == Link::logit || kind == DataKind::table) return;
+  throw InvalidArgument(
+      fmt::format("the loss {} cannot be given for {}: they have two classes, and the loss is logistic",
+                  printable(loss), info_of(kind).samples));
 }
 
 void check_batch(const GivenKeys& given, const BatchOptions& batch) {
@@ -102,15 +100,21 @@ void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_vi
   given.refuse(foreign, why);
 }
 
-void check_training(const GivenKeys& given, const RunSpec& spec, DataKind kind) {
+RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
+  if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  spec.complete(kind);
   if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
   const auto [use, samples] = info_of(kind);
   refuse_foreign_keys(given, use, fmt::format("cannot be given for {}", samples));
   if (kind == DataKind::table) check_table(spec);
   if (kind == DataKind::texts) check_texts(given, spec);
-  check_loss_of(given, spec, kind);
-  check_model(spec, kind);
   check_batch(given, spec.batch);
+  if (spec.is_baseline()) check_model(spec, kind);  // there is no such model outside studies
+  const auto faults = spec_faults(spec, kind);
+  if (!faults.empty()) throw InvalidArgument(list_faults(faults));
+  spec.training.optimizer = optimizer_of(spec.method, spec.batch);
+  if (const auto rate = rate_of(spec.method)) spec.training.rate = *rate;
+  return spec;
 }
 
 std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
@@ -122,6 +126,15 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
       faults.emplace_back(fault.what());
     }
   };
+  try_out([&] { spec.data.dialect(); });
+  try_out([&] { run_schedule(spec.training.schedule, 1, 1); });
+  if (!spec.is_baseline()) try_out([&] { check_model(spec, kind); });
+  try_out([&] { check_loss(spec.dataset.loss, kind); });
+  return faults;
+}
+
+std::vector<std::string> study_faults(const RunSpec& spec, DataKind kind) {
+  std::vector<std::string> faults = spec_faults(spec, kind);
   const TrainingOptions& training = spec.training;
   if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
   if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
@@ -132,19 +145,12 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
   }
   if (spec.record.steps && training.batch) faults.emplace_back("the steps of batches cannot be recorded");
   if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
-  if (!(training.l2 >= 0) || !std::isfinite(training.l2)) {
-    faults.push_back(fmt::format("l2 is {}, but must be a finite number of at least 0", training.l2));
-  }
-  try_out([&] { spec.data.dialect(); });
-  try_out([&] { run_schedule(training.schedule, 1, 1); });
-  if (!spec.is_baseline()) try_out([&] { check_model(spec, kind); });
-  if (!spec.dataset.loss.empty()) try_out([&] { make_vector_loss(spec.dataset.loss); });
   return faults;
 }
 
 Shape sample_shape(const RunSpec& spec, DataKind kind) {
-  if (kind == DataKind::texts) return Shape::tokens(spec.length, cl100k_vocabulary);
-  return Shape::image(image_channels, spec.size, spec.size);
+  if (kind == DataKind::texts) return Shape::tokens(spec.dataset.length, cl100k_vocabulary);
+  return Shape::image(image_channels, spec.dataset.size, spec.dataset.size);
 }
 
 }  // namespace ignd

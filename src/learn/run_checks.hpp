@@ -26,11 +26,13 @@ struct GivenKeys {
 // Refuses keys that mean nothing for such data, rather than ignoring them; `why` says so.
 void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_view why);
 
-// Checks a complete spec and the keys that it was made from. Throws InvalidArgument.
-void check_training(const GivenKeys& given, const RunSpec& spec, DataKind kind);
+// The spec of a single run, made of keys that a user gave: with the network in place of its file, the optimizer, the
+// rate unless it is to be searched for, and the defaults for this kind of data. Throws InvalidArgument.
+RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind);
 
-// What is wrong with the spec of an experiment; one text each. `kind` is that of the data.
+// What is wrong with a complete spec, one text each; and further, if it is one of a study.
 std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind);
+std::vector<std::string> study_faults(const RunSpec& spec, DataKind kind);
 
 // What a network reads of an image or a text.
 Shape sample_shape(const RunSpec& spec, DataKind kind);

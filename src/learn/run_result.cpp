@@ -1,29 +1,20 @@
 #include "learn/run_result.hpp"
 
+#include "base/text.hpp"
+
 namespace ignd {
+namespace {
 
-const char* to_string(RunStatus status) {
-  switch (status) {
-    case RunStatus::running:
-      return "running";
-    case RunStatus::finished:
-      return "finished";
-    case RunStatus::stopped_early:
-      return "stopped early";
-    case RunStatus::diverged:
-      return "diverged";
-    case RunStatus::collapsed:
-      return "collapsed";
-  }
-  return "unknown";
-}
+constexpr EnumName<RunStatus> status_names[]{{RunStatus::running, "running"},
+                                             {RunStatus::finished, "finished"},
+                                             {RunStatus::stopped_early, "stopped early"},
+                                             {RunStatus::diverged, "diverged"},
+                                             {RunStatus::collapsed, "collapsed"}};
 
-std::optional<RunStatus> parse_run_status(const std::string& text) {
-  for (const RunStatus known :
-       {RunStatus::running, RunStatus::finished, RunStatus::stopped_early, RunStatus::diverged, RunStatus::collapsed}) {
-    if (text == to_string(known)) return known;
-  }
-  return std::nullopt;
-}
+}  // namespace
+
+const char* to_string(RunStatus status) { return name_in(status_names, status); }
+
+std::optional<RunStatus> parse_run_status(const std::string& text) { return value_in(status_names, text); }
 
 }  // namespace ignd

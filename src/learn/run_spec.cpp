@@ -5,8 +5,7 @@
 #include "data/example_reader.hpp"
 #include "data/image_cache.hpp"
 #include "ignd/error.hpp"
-#include "ignd/step_rule.hpp"
-#include "ignd/transform.hpp"
+#include "ignd/vector_loss.hpp"
 #include "learn/file_dataset.hpp"
 
 #include <algorithm>
@@ -20,18 +19,14 @@ namespace {
 
 using Kind = SettingKey::Kind;
 
-constexpr const char* guessed = "auto";
 constexpr double most_share = 0.9;
 constexpr double most_epochs = 1e6;
 
-std::string name_of(InputFactors factors) {
-  static constexpr const char* names[]{"one", "hundred", "separate"};
-  return names[static_cast<std::size_t>(factors)];
-}
+constexpr EnumName<InputFactors> factor_names[]{
+    {InputFactors::one, "one"}, {InputFactors::hundred, "hundred"}, {InputFactors::separate, "separate"}};
 
-InputFactors factors_named(const std::string& name) {
-  if (name == "hundred") return InputFactors::hundred;
-  return name == "separate" ? InputFactors::separate : InputFactors::one;
+std::string one_of(const std::vector<std::string>& names) {
+  return join(std::span(names).first(names.size() - 1), ", ") + " or " + names.back();
 }
 
 // Where a key means something, and its group in the help; studies have no group.
@@ -40,7 +35,7 @@ struct Place {
   std::string group = {};
 };
 
-RunKey make_key(const char* name, Kind kind, const Place& place, const char* help) {
+RunKey make_key(const char* name, Kind kind, const Place& place, const std::string& help) {
   RunKey key;
   key.name = name;
   key.kind = kind;
@@ -53,7 +48,7 @@ RunKey make_key(const char* name, Kind kind, const Place& place, const char* hel
 
 // Keys of one member of the spec each, which `member` gives for a spec, constant or not.
 template <class Member>
-RunKey word_key(const char* name, const Place& place, const char* help, Member member) {
+RunKey word_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::word, place, help);
   key.get = [member](const RunSpec& spec) -> std::string { return member(spec); };
   key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value; };
@@ -62,7 +57,7 @@ RunKey word_key(const char* name, const Place& place, const char* help, Member m
 
 // Spaces and the like do not count in the specs of losses and schedules.
 template <class Member>
-RunKey spec_key(const char* name, const Place& place, const char* help, Member member) {
+RunKey spec_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::word, place, help);
   key.get = [member](const RunSpec& spec) { return tidy_spec(member(spec)); };
   key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = tidy_spec(value); };
@@ -70,7 +65,7 @@ RunKey spec_key(const char* name, const Place& place, const char* help, Member m
 }
 
 template <class Member>
-RunKey optional_key(const char* name, const Place& place, const char* help, Member member) {
+RunKey optional_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::word, place, help);
   key.get = [member](const RunSpec& spec) { return member(spec).value_or(""); };
   key.set = [member](RunSpec& spec, const std::string& value) {
@@ -79,20 +74,20 @@ RunKey optional_key(const char* name, const Place& place, const char* help, Memb
   return key;
 }
 
-// Empty in the spec where it is to be guessed.
+// Empty in the spec where it is left open.
 template <class Member>
-RunKey guessed_key(const char* name, const Place& place, const char* help, std::vector<std::string> choices,
+RunKey guessed_key(const char* name, const Place& place, const std::string& help, std::vector<std::string> choices,
                    Member member) {
   RunKey key = make_key(name, Kind::word, place, help);
   key.choices = std::move(choices);
-  if (!key.choices.empty()) key.choices.insert(key.choices.begin(), guessed);
-  key.get = [member](const RunSpec& spec) { return member(spec).empty() ? guessed : member(spec); };
-  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value == guessed ? "" : value; };
+  if (!key.choices.empty()) key.choices.insert(key.choices.begin(), left_open);
+  key.get = [member](const RunSpec& spec) { return member(spec).empty() ? left_open : member(spec); };
+  key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value == left_open ? "" : value; };
   return key;
 }
 
 template <class Member>
-RunKey number_key(const char* name, const Place& place, const char* help, double high, Member member) {
+RunKey number_key(const char* name, const Place& place, const std::string& help, double high, Member member) {
   RunKey key = make_key(name, Kind::number, place, help);
   key.high = high;
   key.get = [member](const RunSpec& spec) { return format_number(member(spec)); };
@@ -101,7 +96,8 @@ RunKey number_key(const char* name, const Place& place, const char* help, double
 }
 
 template <class Member>
-RunKey count_key(const char* name, const Place& place, const char* help, double low, double high, Member member) {
+RunKey count_key(const char* name, const Place& place, const std::string& help, double low, double high,
+                 Member member) {
   RunKey key = make_key(name, Kind::count, place, help);
   key.low = low;
   key.high = high;
@@ -111,17 +107,29 @@ RunKey count_key(const char* name, const Place& place, const char* help, double 
 }
 
 template <class Member>
-RunKey flag_key(const char* name, const Place& place, const char* help, Member member) {
+RunKey flag_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::flag, place, help);
   key.get = [member](const RunSpec& spec) -> std::string { return member(spec) ? "true" : "false"; };
   key.set = [member](RunSpec& spec, const std::string& value) { member(spec) = value == "true"; };
   return key;
 }
 
+// With what only the tool does.
+RunKey in_tool(const std::string& help, RunKey key) {
+  key.tool_help = help;
+  return key;
+}
+
+// What does not change a run: how data are read, where the fingerprint of what was read tells; and what is recorded.
+RunKey incidental(RunKey key) {
+  key.determines = false;
+  return key;
+}
+
 // A member that is one of a few values.
 template <class Get, class Set>
-RunKey choice_key(const char* name, const Place& place, const char* help, std::vector<std::string> choices, Get get,
-                  Set set) {
+RunKey choice_key(const char* name, const Place& place, const std::string& help, std::vector<std::string> choices,
+                  Get get, Set set) {
   RunKey key = make_key(name, Kind::word, place, help);
   key.choices = std::move(choices);
   key.get = get;
@@ -137,26 +145,26 @@ void add_data_keys(std::vector<RunKey>& keys) {
   const Place table{Use::tables, group};
   const Place samples{Use::tables | Use::files, group};
   const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
-  add(word_key(
-      "data", {}, "path of the data, or the name of a data set", [](auto& spec) -> auto& { return spec.data.path; }));
-  add(word_key(
+  add(incidental(word_key(
+      "data", {}, "path of the data, or the name of a data set", [](auto& spec) -> auto& { return spec.data.path; })));
+  add(incidental(word_key(
       "checksum", {}, "what `sha256sum` prints for the file; other data are refused. A table of your own needs it",
-      [](auto& spec) -> auto& { return spec.checksum; }));
-  add(guessed_key(
-      "format", columns, "csv, tsv, svmlight or (with --stream) vw, if it is not recognised", format_names(),
-      [](auto& spec) -> auto& { return spec.data.format; }));
-  add(guessed_key(
+      [](auto& spec) -> auto& { return spec.checksum; })));
+  add(in_tool("; streams take vw, too", incidental(guessed_key(
+                                            "format", columns, "csv, tsv or svmlight, if it is not recognised",
+                                            format_names(), [](auto& spec) -> auto& { return spec.data.format; }))));
+  add(incidental(guessed_key(
       "delimiter", columns, "Between fields, if it is not recognised: one character, or tab", {},
-      [](auto& spec) -> auto& { return spec.data.delimiter; }));
-  add(guessed_key(
+      [](auto& spec) -> auto& { return spec.data.delimiter; })));
+  add(incidental(guessed_key(
       "header", columns, "Whether the first row holds names, if it is not recognised", {"yes", "no"},
-      [](auto& spec) -> auto& { return spec.data.header; }));
-  add(guessed_key(
+      [](auto& spec) -> auto& { return spec.data.header; })));
+  add(incidental(guessed_key(
       "decimal", rows, "Decimal mark, if it is not recognised: point or comma", {"point", "comma"},
-      [](auto& spec) -> auto& { return spec.data.decimal; }));
-  add(word_key(
-      "target", columns, "Column to predict; svmlight and vw have a label instead",
-      [](auto& spec) -> auto& { return spec.dataset.target; }));
+      [](auto& spec) -> auto& { return spec.data.decimal; })));
+  add(in_tool(", and so has vw", word_key(
+                                     "target", columns, "Column to predict; svmlight has a label instead",
+                                     [](auto& spec) -> auto& { return spec.dataset.target; })));
   add(optional_key(
       "weight", rows, "Column of importance weights", [](auto& spec) -> auto& { return spec.dataset.weight; }));
   add(number_key(
@@ -165,12 +173,11 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(number_key(
       "test", samples, "Share of the samples for the final test", most_share,
       [](auto& spec) -> auto& { return spec.dataset.test; }));
-  add(choice_key(
-      "bad-rows", rows,
-      "Rows without a usable target or weight: stop at the first (a stream saves the model so far), or skip and count "
-      "them",
-      {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
-      [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; }));
+  add(in_tool("; a stream that stops saves the model so far",
+              choice_key(
+                  "bad-rows", rows, "Rows without a usable target or weight: stop at the first, or skip and count them",
+                  {"stop", "skip"}, [](const RunSpec& spec) { return spec.dataset.skip_bad_rows ? "skip" : "stop"; },
+                  [](RunSpec& spec, const std::string& value) { spec.dataset.skip_bad_rows = value == "skip"; })));
   add(optional_key(
       "split-by", table, "Column of groups: rows with equal values stay in the same part",
       [](auto& spec) -> auto& { return spec.dataset.split_by; }));
@@ -200,8 +207,7 @@ void add_model_keys(std::vector<RunKey>& keys) {
       "which take no steps",
       {}, [](auto& spec) -> auto& { return spec.model; }));
   add(spec_key(
-      "loss", {Use::all, group},
-      "squared, logistic, softmax, poisson, huber, log-cosh or pinball; by the target if not given",
+      "loss", {Use::all, group}, one_of(vector_loss_names()) + "; by the target if not given",
       [](auto& spec) -> auto& { return spec.dataset.loss; }));
   add(choice_key(
       "class-weight", {Use::tables, group}, "balanced: all classes weigh the same", {"", "balanced"},
@@ -224,9 +230,9 @@ void add_training_keys(std::vector<RunKey>& keys) {
   RunKey epochs = make_key("epochs", Kind::count, samples,
                            "Passes over the training samples: 20, for images and texts 5, if not given");
   epochs.high = most_epochs;
-  epochs.get = [](const RunSpec& spec) { return spec.epochs ? std::to_string(*spec.epochs) : guessed; };
+  epochs.get = [](const RunSpec& spec) { return spec.epochs ? std::to_string(*spec.epochs) : left_open; };
   epochs.set = [](RunSpec& spec, const std::string& value) {
-    spec.epochs = value == guessed ? std::nullopt : std::optional(parse_count(value, "value"));
+    spec.epochs = value == left_open ? std::nullopt : std::optional(parse_count(value, "value"));
   };
   add(std::move(epochs));
   add(count_key(
@@ -238,6 +244,33 @@ void add_training_keys(std::vector<RunKey>& keys) {
   add(number_key(
       "l2", {Use::all, group}, "Weight of the squared norm in the loss", 1e12,
       [](auto& spec) -> auto& { return spec.training.l2; }));
+}
+
+// Those of a single run: in studies, methods have them.
+void add_method_keys(std::vector<RunKey>& keys) {
+  const Place place{RunKey::all, "Training"};
+  const auto add = [&](RunKey key) {
+    key.is_setting = false;
+    keys.push_back(std::move(key));
+  };
+  add(spec_key(
+      "optimizer", place, one_of(optimizer_names()) + " (default: adam; ignd for a stream and for exact steps)",
+      [](auto& spec) -> auto& { return spec.method.optimizer; }));
+  add(spec_key(
+      "rule", place, "Step rule, instead of --optimizer", [](auto& spec) -> auto& { return spec.method.rule; }));
+  add(spec_key(
+      "transform", place, "Transform, instead of --optimizer",
+      [](auto& spec) -> auto& { return spec.method.transform; }));
+  add(word_key(
+      "lr", place, "Learning rate, or auto, the default: a search among a few",
+      [](auto& spec) -> auto& { return spec.method.rate; }));
+  RunKey seed = count_key(
+      "seed", {RunKey::tables | RunKey::files, "Training"}, "Seed of the split, the initial weights and the order", 0,
+      any_count, [](auto& spec) -> auto& { return spec.training.seed; });
+  seed.set = [](RunSpec& spec, const std::string& value) {
+    spec.training.seed = spec.dataset.seed = parse_count(value, "value");
+  };
+  add(std::move(seed));
 }
 
 void add_batch_keys(std::vector<RunKey>& keys) {
@@ -263,7 +296,7 @@ void add_batch_keys(std::vector<RunKey>& keys) {
   memory.set = [](RunSpec& spec, const std::string& value) {
     spec.batch.memory = parse_count(value, "value") * megabyte;
   };
-  add(std::move(memory));
+  add(incidental(std::move(memory)));
 }
 
 void add_file_keys(std::vector<RunKey>& keys) {
@@ -271,13 +304,13 @@ void add_file_keys(std::vector<RunKey>& keys) {
   const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
   add(word_key(
       "text", {RunKey::texts, group}, "Column of texts to predict from, instead of all other columns",
-      [](auto& spec) -> auto& { return spec.text; }));
+      [](auto& spec) -> auto& { return spec.dataset.text; }));
   add(count_key(
       "size", {RunKey::images, group}, "Height and width in pixels that images are resized to", 1,
-      static_cast<double>(largest_image_side), [](auto& spec) -> auto& { return spec.size; }));
+      static_cast<double>(largest_image_side), [](auto& spec) -> auto& { return spec.dataset.size; }));
   add(count_key(
       "length", {RunKey::texts, group}, "Tokens read of each text: the last ones", 1, static_cast<double>(longest_text),
-      [](auto& spec) -> auto& { return spec.length; }));
+      [](auto& spec) -> auto& { return spec.dataset.length; }));
 }
 
 void add_study_keys(std::vector<RunKey>& keys) {
@@ -298,8 +331,8 @@ void add_study_keys(std::vector<RunKey>& keys) {
       [](auto& spec) -> auto& { return spec.dataset.above_median; }));
   add(choice_key(
       "input-factors", table, "what encoded inputs are multiplied by: 1, 100, or each its own 10^U(-2,2)",
-      {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_of(spec.dataset.factors); },
-      [](RunSpec& spec, const std::string& value) { spec.dataset.factors = factors_named(value); }));
+      {"one", "hundred", "separate"}, [](const RunSpec& spec) { return name_in(factor_names, spec.dataset.factors); },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.factors = value_in(factor_names, value).value(); }));
   add(number_key(
       "initial-factor", table, "what the initial weights are multiplied by", 1e12,
       [](auto& spec) -> auto& { return spec.training.initial_factor; }));
@@ -312,27 +345,27 @@ void add_study_keys(std::vector<RunKey>& keys) {
   add(count_key(
       "test-samples", samples, "limit on the number of test samples; 0: no limit", 0, most_samples,
       [](auto& spec) -> auto& { return spec.dataset.most_test; }));
-  add(choice_key(
+  add(incidental(choice_key(
       "score", samples,
       "what runs are compared by; auto: what the loss measures, squared errors as their root in the target's units",
       score_names(), [](const RunSpec& spec) { return score_names()[static_cast<std::size_t>(spec.record.score)]; },
       [](RunSpec& spec, const std::string& value) {
         spec.record.score = static_cast<ScoreKind>(std::ranges::find(score_names(), value) - score_names().begin());
-      }));
-  add(choice_key(
+      })));
+  add(incidental(choice_key(
       "measured-on", samples,
       "the part of the score; validation where set-ups are chosen, so that no test sample is looked at",
       {"test", "validation"}, [](const RunSpec& spec) { return spec.record.on_validation ? "validation" : "test"; },
-      [](RunSpec& spec, const std::string& value) { spec.record.on_validation = value == "validation"; }));
-  add(count_key(
+      [](RunSpec& spec, const std::string& value) { spec.record.on_validation = value == "validation"; })));
+  add(incidental(count_key(
       "points", samples, "points of the curves for each epoch", 1, 1000,
-      [](auto& spec) -> auto& { return spec.record.points; }));
-  add(flag_key(
+      [](auto& spec) -> auto& { return spec.record.points; })));
+  add(incidental(flag_key(
       "timed", samples, "time the learning: the column `seconds`, which no two runs have alike",
-      [](auto& spec) -> auto& { return spec.record.timed; }));
-  add(flag_key(
+      [](auto& spec) -> auto& { return spec.record.timed; })));
+  add(incidental(flag_key(
       "steps", samples, "record what the steps were like, for a figure of steps; not with batches",
-      [](auto& spec) -> auto& { return spec.record.steps; }));
+      [](auto& spec) -> auto& { return spec.record.steps; })));
 }
 
 std::vector<RunKey> make_keys() {
@@ -340,6 +373,7 @@ std::vector<RunKey> make_keys() {
   add_data_keys(keys);
   add_model_keys(keys);
   add_training_keys(keys);
+  add_method_keys(keys);
   add_batch_keys(keys);
   add_file_keys(keys);
   add_study_keys(keys);
@@ -355,7 +389,11 @@ const std::vector<RunKey>& run_keys() {
   return keys;
 }
 
-std::vector<SettingKey> run_setting_keys() { return {run_keys().begin(), run_keys().end()}; }
+std::vector<SettingKey> run_setting_keys() {
+  std::vector<SettingKey> keys;
+  std::ranges::copy_if(run_keys(), std::back_inserter(keys), &RunKey::is_setting);
+  return keys;
+}
 
 void RunSpec::complete(DataKind kind) {
   constexpr std::uint64_t table_epochs = 20;
@@ -370,50 +408,65 @@ void RunSpec::complete(DataKind kind) {
 
 bool RunSpec::is_baseline() const { return model == best_constant_model || model == best_linear_model; }
 
-Optimizer optimizer_of(const MethodWords& words, const BatchOptions& batch) {
-  const std::string name = tidy_spec(words.optimizer), rule = tidy_spec(words.rule);
-  const std::string transform = tidy_spec(words.transform);
-  if (!name.empty() && (!rule.empty() || !transform.empty())) {
+Optimizer optimizer_of(const MethodWords& words, const Optimizer& otherwise) {
+  const bool is_pair = !words.rule.empty() || !words.transform.empty();
+  if (words.optimizer.empty() && !is_pair) return otherwise;
+  if (!words.optimizer.empty() && is_pair) {
     throw InvalidArgument("give an optimizer, or a rule and a transform, not both");
   }
-  if (!name.empty()) return find_optimizer(name);
-  if (rule.empty() && transform.empty()) return find_optimizer(batch.mode == BatchMode::exact ? "ignd" : "adam");
-  Optimizer pair = find_optimizer("ignd");
-  if (!rule.empty()) pair.rule = rule;
-  if (!transform.empty()) pair.transform = transform;
-  make_step_rule(pair.rule);
-  make_transform<float>(pair.transform);
-  return pair;
+  const auto [rule, transform] = find_optimizer(words.optimizer.empty() ? "ignd" : words.optimizer);
+  return make_optimizer(words.rule.empty() ? rule : words.rule, words.transform.empty() ? transform : words.transform);
+}
+
+Optimizer optimizer_of(const MethodWords& words, const BatchOptions& batch) {
+  return optimizer_of(words, find_optimizer(batch.mode == BatchMode::exact ? "ignd" : "adam"));
 }
 
 std::optional<double> rate_of(const MethodWords& words) {
-  if (words.rate == guessed) return std::nullopt;
+  if (words.rate == left_open) return std::nullopt;
   const double rate = parse_number(words.rate, "the learning rate");
   if (rate > 0 && std::isfinite(rate)) return rate;
   throw InvalidArgument(
       fmt::format("the learning rate is {}, but must be auto or a finite number above 0", printable(words.rate)));
 }
 
-std::string RunSpec::text_of_keys() const {
-  std::string lines;
-  const Settings settings = settings_of(*this);
-  for (const auto& [name, value] : settings.values()) lines += fmt::format("{}={}\n", name, value);
-  return lines;
-}
-
 Settings settings_of(const RunSpec& spec) {
   std::map<std::string, std::string> values;
-  for (const RunKey& key : run_keys()) values[key.name] = key.get(spec);
+  for (const RunKey& key : run_keys()) {
+    if (key.is_setting) values[key.name] = key.get(spec);
+  }
   return Settings(std::move(values));
 }
 
 RunSpec spec_of(const Settings& settings) {
   RunSpec spec;
   for (const RunKey& key : run_keys()) {
+    if (!key.is_setting) continue;
     const std::string& value = settings.word(key.name);
     if (value != key.default_value) key.set(spec, value);
   }
   return spec;
+}
+
+Settings determining_keys(const RunSpec& spec) {
+  std::map<std::string, std::string> values;
+  for (const RunKey& key : run_keys()) {
+    if (key.determines) values[key.name] = key.get(spec);
+  }
+  return Settings(std::move(values));
+}
+
+std::vector<std::string> differences(const Settings& before, const Settings& now,
+                                     const std::function<bool(const RunKey& key)>& counts) {
+  std::vector<std::string> found;
+  for (const RunKey& key : run_keys()) {
+    if (!key.determines || (counts && !counts(key))) continue;
+    const auto saved = before.values().find(key.name);
+    const std::string& was = saved == before.values().end() ? key.default_value : saved->second;
+    const std::string& is = now.word(key.name);
+    if (was != is) found.push_back(fmt::format("its {} is {}, not {}", key.name, in_quotes(was), in_quotes(is)));
+  }
+  return found;
 }
 
 }  // namespace ignd

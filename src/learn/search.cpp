@@ -146,7 +146,7 @@ RateSearch search_rate(const Engine& engine, const Dataset& dataset, const Train
   const auto chosen = successive_halving(
       rates.size(), {},
       [&](std::size_t, std::span<const std::size_t>) -> std::optional<std::vector<Trial>> {
-        engine.train(slots, *part, stop);
+        train_group(engine, slots, *part, stop);
         std::vector<Trial> trials;
         for (const auto& run : runs) {
           const TriedRate tried = result.rates.emplace_back(run->result());

@@ -58,12 +58,6 @@ struct RateSearch {
 // way to the target, with others the size of a step per weight.
 std::vector<double> usual_rates(const Optimizer& optimizer);
 
-// How much of the data each rate is tried on.
-struct SearchBudget {
-  std::uint64_t samples = 20'000;                                // at most; at least one epoch of one row
-  std::size_t judged = std::numeric_limits<std::size_t>::max();  // validation rows, drawn by the seed
-};
-
 // Called now and then, by one thread at a time, with the samples learned of all that there may be, over all rates.
 using SearchProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 

@@ -30,8 +30,8 @@ Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions frac
 // leave a part empty.
 Split split_by_group(std::span<const std::uint64_t> keys, SplitFractions fractions, std::uint64_t seed);
 
-// The earliest rows are the training set, the latest the test set. Rows of the same time stay together; the cuts are where
-// the time changes, as near to the fractions as that allows.
+// The earliest rows are the training set, the latest the test set. Rows of the same time stay together; the cuts are
+// where the time changes, as near to the fractions as that allows.
 Split split_by_time(std::span<const double> times, SplitFractions fractions);
 
 }  // namespace ignd

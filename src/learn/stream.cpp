@@ -65,8 +65,7 @@ struct OnlineLearner::Content {
   }
 
   void learn(const Example& example, const Cell& label, double weight);
-  OnlinePrediction predict(const Example& example);
-  OnlinePrediction shown(const StreamPrediction& made) const;
+  Prediction predict(const Example& example);
   std::uint64_t learn_file(const std::string& path);
   void find_columns();
 
@@ -93,13 +92,9 @@ struct OnlineLearner::Content {
 
 void OnlineLearner::Content::find_columns() {
   const StreamInput& input = model.input();
-  const auto format_of = [&](const std::string& name) {
-    const auto found = input.formats.find(name);
-    return found != input.formats.end() ? found->second : CellFormat();
-  };
   columns_.clear();
-  for (const std::string& name : input.features) columns_.push_back({column_hash(name), format_of(name)});
-  target_format_ = format_of(input.target);
+  for (const std::string& name : input.features) columns_.push_back({column_hash(name), input.format_of(name)});
+  target_format_ = input.format_of(input.target);
 }
 
 void OnlineLearner::Content::check_has_columns() const {
@@ -191,15 +186,7 @@ void OnlineLearner::Content::learn(const Example& example, const Cell& label, do
   if (text) model.remember_class(y);
 }
 
-OnlinePrediction OnlineLearner::Content::shown(const StreamPrediction& made) const {
-  if (!model.learner().classifies()) return {.value = made.prediction};
-  OnlinePrediction prediction{
-      .value = made.prediction, .label = model.label_name(made.prediction), .probability = made.probability};
-  if (model.input().text_target) prediction.value = made.prediction == model.learner().classes().positive() ? 1 : 0;
-  return prediction;
-}
-
-OnlinePrediction OnlineLearner::Content::predict(const Example& example) {
+Prediction OnlineLearner::Content::predict(const Example& example) {
   check_has_columns();
   encode(example, nan, 1);
   try {
@@ -207,7 +194,9 @@ OnlinePrediction OnlineLearner::Content::predict(const Example& example) {
   } catch (const BadRow& fault) {
     throw BadSample(fault.fault());
   }
-  return shown(predictions_[0]);
+  Prediction prediction;
+  model.interpret(predictions_[0], prediction);
+  return prediction;
 }
 
 std::uint64_t OnlineLearner::Content::learn_file(const std::string& path) {
@@ -247,16 +236,17 @@ OnlineLearner& OnlineLearner::operator=(OnlineLearner&&) noexcept = default;
 
 OnlineLearner OnlineLearner::load(const std::string& path, bool skip_bad_rows) {
   const Checkpoint checkpoint = Checkpoint::read(path);
-  if (!is_stream_model(checkpoint)) {
-    throw FileError(fmt::format(
-        "{} holds no stream model{}", quoted_path(path),
-        checkpoint.has("kind") ? fmt::format("; it is of the kind {}", in_quotes(checkpoint.text("kind"))) : ""));
+  const std::string kind = checkpoint.has("kind") ? checkpoint.text("kind") : "";
+  if (kind != stream_model_kind) {
+    throw FileError(fmt::format("{} holds no stream model{}", quoted_path(path),
+                                kind.empty() ? "" : fmt::format("; it is of the kind {}", in_quotes(kind))));
   }
   return OnlineLearner(std::make_unique<Content>(path, checkpoint, skip_bad_rows));
 }
 
 void OnlineLearner::save(const std::string& path) const {
   Checkpoint checkpoint;
+  content_->model.set_progress(0);
   content_->model.save(checkpoint);
   checkpoint.write(path);
 }
@@ -269,27 +259,11 @@ std::uint64_t OnlineLearner::learn_file(const std::string& path) { return conten
 
 void OnlineLearner::finish() { content_->model.learner().finish(); }
 
-OnlinePrediction OnlineLearner::predict(const Example& example) const { return content_->predict(example); }
+Prediction OnlineLearner::predict(const Example& example) const { return content_->predict(example); }
 
-std::vector<OnlinePrediction> OnlineLearner::predict_file(const std::string& path) const {
-  DataFile data;
-  data.path = path;
-  const StreamModel& model = content_->model;
-  if (!model.has_settings())
-    throw InvalidArgument("nothing has been learned that says how to read a file; learn first");
-  const auto reader = model.open_new(data, {}, BadRows::stop);
-  std::vector<OnlinePrediction> predictions;
-  ExampleBlock block;
-  std::vector<StreamPrediction> made;
-  try {
-    while (reader->next(block)) {
-      model.learner().predict(block, made);
-      for (const StreamPrediction& each : made) predictions.push_back(content_->shown(each));
-    }
-  } catch (const BadRow& fault) {
-    throw FileError(fmt::format("{}, {}", data.name(), fault.what()));
-  }
-  return predictions;
+std::vector<Prediction> OnlineLearner::predict_file(const std::string& path) const {
+  content_->model.check_has_settings();
+  return ignd::predict_file(content_->model, path);
 }
 
 const StreamStatistics& OnlineLearner::statistics() const { return content_->model.learner().statistics(); }

@@ -3,6 +3,7 @@
 #include "base/spec.hpp"
 #include "base/text.hpp"
 #include "core/importance.hpp"
+#include "core/saved_run.hpp"
 #include "ignd/checkpoint.hpp"
 #include "learn/model_outputs.hpp"
 
@@ -33,10 +34,7 @@ std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& 
 bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
 
 PreconditionerKind parse_metric(const std::string& text) {
-  for (const auto kind :
-       {PreconditionerKind::identity, PreconditionerKind::second_moment, PreconditionerKind::fading_second_moment}) {
-    if (text == to_string(kind)) return kind;
-  }
+  if (const auto kind = parse_preconditioner(text)) return *kind;
   throw InvalidArgument(fmt::format("unknown preconditioner {}", in_quotes(text)));
 }
 
@@ -292,12 +290,14 @@ StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std
   return made;
 }
 
-void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
+double StreamLearner::loss_of(double y, const StreamPrediction& made) const {
   const double error = made.output - y;
-  const bool squared = range_.stretches;
-  const double loss = squared ? error * error : trainer_->options().loss->at(y, made.output).value;
+  return squares_errors() || !trainer_ ? error * error : trainer_->options().loss->at(y, made.output).value;
+}
+
+void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
   const bool correct = classifies_ && (made.output > 0) == (y == 1);
-  count_example(statistics_, error, loss, weight, correct);
+  count_example(statistics_, made.output - y, loss_of(y, made), weight, correct);
 }
 
 void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {

@@ -75,7 +75,10 @@ class StreamLearner {
   const StreamStatistics& statistics() const { return statistics_; }
   // One line that says which loss is used and why; empty until it has been chosen.
   const std::string& decision() const { return decision_; }
+  const Model<float>& model() const { return *model_; }
   std::string loss() const;  // its spec; empty until it has been chosen
+  // The loss of a prediction for a label as the loss takes it (of classes 0 or 1): of the squared loss (f - y)^2.
+  double loss_of(double y, const StreamPrediction& made) const;
   bool classifies() const { return classifies_; }
   bool squares_errors() const { return range_.stretches; }  // the loss is the squared loss
   const Classes& classes() const { return classes_; }

@@ -2,37 +2,19 @@
 
 #include "base/text.hpp"
 #include "data/class_files.hpp"
-#include "data/table.hpp"
+#include "data/csv_examples.hpp"
 #include "ignd/error.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace ignd {
 namespace {
-
-const std::string& name_of(ExampleFormat format) { return format_info(format).name; }
-
-ExampleFormat format_named(const std::string& name) {
-  if (const FormatInfo* const info = find_format(name)) return info->format;
-  throw FileError(fmt::format("it was learned from the format {}, which this program does not know", in_quotes(name)));
-}
-
-CellFormat format_in(const std::string& spec) {
-  try {
-    return CellFormat::parse(spec);
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("it has a column of a format that this program does not know: {}", fault.what()));
-  }
-}
-
-// The format that the user says the data have. No value if it is to be guessed.
-std::optional<ExampleFormat> asked_format(const DataFile& data) {
-  if (data.format.empty()) return std::nullopt;
-  return format_named(data.format);
-}
 
 void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
   if (input.has_columns() || (input.target.empty() && input.weight.empty())) return;
@@ -40,84 +22,74 @@ void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
                                     data.name(), input.target.empty() ? "--weight" : "--target"));
 }
 
-// The columns are read as in the model, unless the user names another decimal mark.
-void set_formats(CsvColumns& columns, const StreamInput& input, const DataFile& data) {
-  columns.formats = input.formats;
-  if (data.decimal.empty()) return;
-  columns.decimal_comma = data.decimal == "comma";
-  for (auto& [name, format] : *columns.formats) format.comma = *columns.decimal_comma;
+// Scores rows as they come. Those of classes are kept, since the area under the curve needs their order.
+class RowScorer {
+ public:
+  explicit RowScorer(const StreamModel& model)
+      : learner_(model.learner()),
+        classes_(learner_.classes()),
+        name_([&model](double label) { return model.label_name(label); }) {
+    if (!model.input().text_target) name_ = {};
+  }
+
+  // Throws BadSample for a label that is none of the classes.
+  void add(double label, double weight, const StreamPrediction& made) {
+    double y = label;
+    if (learner_.classifies()) {
+      y = classes_.number_of(label, name_);
+      y_.push_back(y);
+      logit_.push_back(made.output);
+      weight_.push_back(weight);
+    } else {
+      sums_.add(label, made.prediction, weight);
+    }
+    ++rows_;
+    loss_ += weight * learner_.loss_of(y, made);
+    total_ += weight;
+  }
+
+  std::uint64_t rows() const { return rows_; }
+
+  // Throws InvalidArgument if no row had a weight above 0.
+  Scores scores() const {
+    Scores scores;
+    if (learner_.classifies()) {
+      scores.classification = classification_metrics(y_, logit_, weight_);
+    } else {
+      scores.regression = sums_.metrics();
+    }
+    scores.loss = loss_ / total_;
+    return scores;
+  }
+
+ private:
+  const StreamLearner& learner_;
+  Classes classes_;  // which learn the second class if it has not been seen before
+  LabelName name_;
+  std::uint64_t rows_ = 0;
+  double loss_ = 0, total_ = 0;
+  RegressionSums sums_;
+  std::vector<double> y_, logit_, weight_;
+};
+
+std::string at_line(std::uint64_t line, const std::string& fault) { return fmt::format("line {}: {}", line, fault); }
+
+std::string first_fault(const ExampleReader& reader) {
+  const auto& first = reader.first_skipped();
+  return first ? at_line(first->line, first->fault) : "";
+}
+
+// Rows that could not be read have no weight.
+bool is_readable(const ExampleBlock& block, std::size_t i) { return !std::isnan(block.weight[i]); }
+
+std::string describe_target(const StreamModel& model) {
+  const StreamLearner& learner = model.learner();
+  if (!learner.classifies()) return "number";
+  if (!learner.classes().complete()) return "class, of which one has been seen";
+  return describe(Target{.name = model.target_name(), .classes = model.classes()});
 }
 
 }  // namespace
-
-bool is_stream_model(const Checkpoint& checkpoint) {
-  return checkpoint.has("kind") && checkpoint.text("kind") == stream_model_kind;
-}
-
-void StreamInput::save(Checkpoint& checkpoint) const {
-  checkpoint.set("stream.format", name_of(format));
-  checkpoint.set("stream.target", target);
-  checkpoint.set("stream.weight", weight);
-  checkpoint.set("stream.columns", std::uint64_t{features.size()});
-  for (std::size_t c = 0; c < features.size(); ++c) checkpoint.set(fmt::format("stream.column.{}", c), features[c]);
-  for (const auto& [name, column] : formats) checkpoint.set("stream.format." + name, column.spec());
-  checkpoint.set("stream.text-target", std::uint64_t{text_target});
-  checkpoint.set("stream.classes", std::uint64_t{classes.size()});
-  std::size_t i = 0;
-  for (const auto& [label, text] : classes) checkpoint.set(fmt::format("stream.class.{}", i++), text);
-  checkpoint.set("stream.last-line", last_line);
-  checkpoint.set("stream.predictions", std::uint64_t{predictions ? 1U : 0U});
-  if (!predictions) return;
-  checkpoint.set("stream.predictions.bytes", predictions->bytes);
-  checkpoint.set("stream.predictions.end", predictions->end);
-}
-
-StreamInput StreamInput::load(const Checkpoint& checkpoint) {
-  StreamInput input;
-  input.format = format_named(checkpoint.text("stream.format"));
-  input.target = checkpoint.text("stream.target");
-  input.weight = checkpoint.text("stream.weight");
-  const std::uint64_t columns = checkpoint.number("stream.columns");
-  for (std::uint64_t c = 0; c < columns; ++c) {
-    input.features.push_back(checkpoint.text(fmt::format("stream.column.{}", c)));
-  }
-  // Models of earlier versions have no formats.
-  std::vector<std::string> names = input.features;
-  names.push_back(input.target);
-  for (const std::string& name : names) {
-    const std::string entry = "stream.format." + name;
-    if (checkpoint.has(entry)) input.formats[name] = format_in(checkpoint.text(entry));
-  }
-  input.text_target = checkpoint.number("stream.text-target") != 0;
-  const std::uint64_t classes = checkpoint.number("stream.classes");
-  if (classes > 2) throw FileError("it names more than two classes: it is damaged");
-  for (std::uint64_t i = 0; i < classes; ++i) {
-    const std::string& text = checkpoint.text(fmt::format("stream.class.{}", i));
-    input.classes[static_cast<double>(text_code(text))] = text;
-  }
-  if (checkpoint.has("stream.last-line")) input.last_line = checkpoint.number("stream.last-line");
-  input.knows_predictions = checkpoint.has("stream.predictions");
-  if (!input.knows_predictions || checkpoint.number("stream.predictions") == 0) return input;
-  input.predictions = {.bytes = checkpoint.number("stream.predictions.bytes"),
-                       .end = checkpoint.text("stream.predictions.end")};
-  constexpr std::uint64_t largest_file = std::uint64_t{1} << 62;
-  if (input.predictions->bytes > largest_file || input.predictions->end.size() > input.predictions->bytes) {
-    throw FileError("its predictions end before they begin: it is damaged");
-  }
-  return input;
-}
-
-void StreamInput::check_fits(const DataFile& data) const {
-  const ExampleFormat given = asked_format(data).value_or(format);
-  if (given != format) {
-    throw InvalidArgument(fmt::format("the model was learned from the format {} and can use no other, but {} is {}",
-                                      name_of(format), data.name(), name_of(given)));
-  }
-  if (has_columns() || (data.delimiter.empty() && data.header.empty() && data.decimal.empty())) return;
-  throw InvalidArgument(
-      fmt::format("{} has the format {}: --delimiter, --header and --decimal are for comma-separated values",
-                  data.name(), name_of(format)));
-}
 
 StreamModel::StreamModel(std::string target, std::string weight, StreamOptions options) : learner_(std::move(options)) {
   input_.target = std::move(target);
@@ -138,6 +110,19 @@ StreamModel StreamModel::load(const std::string& path, const Checkpoint& checkpo
   }
 }
 
+std::unique_ptr<TrainedModel> StreamModel::load_finished(const Checkpoint& checkpoint) {
+  auto model = std::make_unique<StreamModel>(checkpoint);
+  try {
+    model->learner_.finish();
+  } catch (const BadRow& fault) {
+    throw FileError(fmt::format("it holds back an example that cannot be learned: {}", fault.what()));
+  } catch (const LearningEnded& fault) {
+    throw FileError(fmt::format("it holds back an example that cannot be learned: {}", fault.what()));
+  }
+  model->remember_classes();
+  return model;
+}
+
 ExampleReader& StreamModel::open(const DataFile& data, const Reading& reading) {
   refuse_model(data.path);
   StreamInput input = input_;
@@ -151,7 +136,7 @@ ExampleReader& StreamModel::open(const DataFile& data, const Reading& reading) {
     if (has_settings_) {
       options.columns->features = input.features;
       options.columns->text_target = input.text_target;
-      set_formats(*options.columns, input, data);
+      input.set_formats(*options.columns, data);
     } else if (!data.decimal.empty()) {
       options.columns->decimal_comma = data.decimal == "comma";
     }
@@ -187,28 +172,13 @@ void StreamModel::set_columns(std::vector<std::string> features, bool text_targe
   has_settings_ = true;
 }
 
-std::unique_ptr<ExampleReader> StreamModel::open_new(const DataFile& data, CsvColumns columns, BadRows bad_rows) const {
-  input_.check_fits(data);
-  refuse_model(data.path);
-  refuse_tables_in(data.path);
-  columns.features = input_.features;
-  set_formats(columns, input_, data);
-  ExampleReaderOptions options{.threads = useful_threads(), .bad_rows = bad_rows, .dialect = data.dialect()};
-  if (input_.has_columns()) options.columns = std::move(columns);
-  try {
-    return std::make_unique<ExampleReader>(data.path, input_.format, options);
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{} does not fit the model: {}", data.name(), fault.what()));
-  }
-}
-
 void StreamModel::name_labels() {
   learner_.set_label_names([this](double label) { return label_name(label); });
 }
 
 std::string StreamModel::label_name(double label) const {
-  if (!input_.text_target) return format_number(label);
   if (std::isnan(label)) return "?";
+  if (!input_.text_target) return format_number(label);
   const auto known = input_.classes.find(label);
   if (known != input_.classes.end()) return known->second;
   if (!next_label_.second.empty() && next_label_.first == label) return next_label_.second;
@@ -220,17 +190,189 @@ void StreamModel::remember_classes() {
   for (const double label : learner_.class_labels()) remember_class(label);
 }
 
-void StreamModel::describe(Checkpoint& checkpoint) const {
+std::vector<std::string> StreamModel::classes() const {
+  if (!learner_.classifies()) return {};
+  return {label_name(learner_.classes().negative()), label_name(learner_.classes().positive())};
+}
+
+void StreamModel::set_progress(std::uint64_t last_line, std::optional<WrittenPredictions> predictions) {
+  input_.last_line = last_line;
+  input_.predictions = std::move(predictions);
+  remember_classes();
+}
+
+void StreamModel::save_reader(Checkpoint& checkpoint) const {
   checkpoint.set("kind", std::string(stream_model_kind));
   input_.save(checkpoint);
 }
 
-void StreamModel::save(Checkpoint& checkpoint, std::uint64_t last_line, std::optional<WrittenPredictions> predictions) {
-  input_.last_line = last_line;
-  input_.predictions = std::move(predictions);
-  remember_classes();
-  describe(checkpoint);
+void StreamModel::save(Checkpoint& checkpoint) const {
+  save_reader(checkpoint);
   learner_.save(checkpoint);
+}
+
+void StreamModel::check_has_settings() const {
+  if (!has_settings_) throw InvalidArgument("nothing has been learned that says how to read a file; learn first");
+}
+
+// `columns` says which columns besides the features are needed.
+std::unique_ptr<ExampleReader> StreamModel::open_new(const NewData& data, CsvColumns columns) const {
+  check_has_settings();
+  input_.check_fits(data.file);
+  refuse_model(data.file.path);
+  refuse_tables_in(data.file.path);
+  columns.features = input_.features;
+  input_.set_formats(columns, data.file);
+  ExampleReaderOptions options{.threads = useful_threads(),
+                               .bad_rows = data.skip_bad_rows ? BadRows::mark : BadRows::stop,
+                               .dialect = data.file.dialect()};
+  if (input_.has_columns()) options.columns = std::move(columns);
+  return blaming(data.file, [&] { return std::make_unique<ExampleReader>(data.file.path, input_.format, options); });
+}
+
+// Gives every example and its prediction to `use`, until that returns false. What is wrong is wrong with the file.
+template <class Use>
+void StreamModel::for_each_prediction(const NewData& data, ExampleReader& reader, const Use& use) const {
+  ExampleBlock block;
+  std::vector<StreamPrediction> predictions;
+  const auto read = [&] {
+    if (data.before_wait) data.before_wait();
+    return reader.next(block);
+  };
+  std::uint64_t row = 0;
+  blaming(data.file, [&] {
+    while (read()) {
+      learner_.predict(block, predictions);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        predictions[i].row = ++row;
+        if (!use(block, i, predictions[i])) return;
+      }
+    }
+  });
+  if (row == 0) throw FileError(fmt::format("{} has no examples", data.file.name()));
+}
+
+void StreamModel::interpret(const StreamPrediction& made, Prediction& prediction) const {
+  if (!learner_.classifies()) {
+    prediction.value = made.prediction;
+    return;
+  }
+  prediction.value = made.prediction == learner_.classes().positive() ? 1 : 0;
+  prediction.label = label_name(made.prediction);
+  prediction.probabilities.assign({1 - made.probability, made.probability});
+}
+
+PredictionReport StreamModel::predict(const NewData& data, const OnPrediction& use) const {
+  if (!data.keep.empty() && !input_.has_columns()) {
+    throw InvalidArgument("--keep is for comma-separated values: examples of other formats have no columns");
+  }
+  const auto reader = open_new(data, {.keep = data.keep});
+  PredictionReport report;
+  PredictedSample sample;
+  std::size_t kept = 0;  // fields of the block so far
+  for_each_prediction(data, *reader, [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& made) {
+    report.samples = made.row;
+    if (i == 0) kept = 0;
+    sample.prediction.name = std::to_string(made.row);
+    sample.usable = is_readable(block, i);
+    if (sample.usable) {
+      const auto fields = std::span(block.kept).subspan(kept, data.keep.size());
+      kept += fields.size();
+      sample.kept.assign(fields.begin(), fields.end());
+      interpret(made, sample.prediction);
+    } else {
+      sample.kept.assign(data.keep.size(), "");
+    }
+    return use(sample);
+  });
+  report.bad_rows = reader->skipped_rows();
+  report.first_fault = first_fault(*reader);
+  return report;
+}
+
+Prediction StreamModel::predict_row(const std::map<std::string, std::string>& row) const {
+  if (!input_.has_columns()) {
+    throw InvalidArgument("the model was learned from lines without columns: it predicts files, not rows");
+  }
+  check_row(row);
+  ExampleBlock block;
+  for (const std::string& name : input_.features)
+    append_cell(column_hash(name), input_.format_of(name), row.at(name), block);
+  block.finish(std::numeric_limits<double>::quiet_NaN(), 1, 1);
+  std::vector<StreamPrediction> made;
+  try {
+    learner_.predict(block, made);
+  } catch (const BadRow& fault) {
+    throw BadSample(fault.fault());
+  }
+  Prediction prediction;
+  interpret(made[0], prediction);
+  return prediction;
+}
+
+Evaluation StreamModel::evaluate(const NewData& data) const {
+  if (data.weight && !input_.has_columns()) {
+    throw InvalidArgument("--weight is for comma-separated values: examples of other formats carry their own");
+  }
+  const auto reader =
+      open_new(data, {.target = input_.target, .weight = data.weight, .text_target = input_.text_target});
+  RowScorer scorer(*this);
+  Evaluation made;
+  const auto leave_out = [&](const std::string& fault) {
+    if (made.bad_rows.count++ == 0) made.bad_rows.first = fault;
+  };
+  for_each_prediction(data, *reader, [&](const ExampleBlock& block, std::size_t i, const StreamPrediction& prediction) {
+    ++made.rows;
+    if (!is_readable(block, i)) {
+      leave_out(first_fault(*reader));
+      return true;
+    }
+    if (std::isnan(block.target[i])) return true;
+    try {
+      scorer.add(block.target[i], block.weight[i], prediction);
+    } catch (const BadSample& fault) {
+      if (!data.skip_bad_rows) throw BadRow(block.line[i], fault.what());
+      leave_out(at_line(block.line[i], fault.what()));
+    }
+    return true;
+  });
+  made.samples = scorer.rows();
+  if (made.samples == 0) {
+    throw FileError(fmt::format("{} has no labels to compare with{}", data.file.name(),
+                                made.bad_rows.count > 0 ? "; the first bad row is " + made.bad_rows.first : ""));
+  }
+  made.scores = blaming(data.file, [&] { return scorer.scores(); });
+  return made;
+}
+
+ModelDescription StreamModel::describe(const Checkpoint& /*file*/) const {
+  const StreamStatistics& total = learner_.statistics();
+  const std::uint64_t bits = learner_.options().bits;
+  const std::uint64_t weights = learner_.model().parameters().size();
+  const std::uint64_t used = learner_.weights_not_zero();
+  ModelDescription about;
+  about.facts = {{"bits", bits},
+                 {"weights", weights},
+                 {"weights_not_zero", used},
+                 {"loss", loss()},
+                 {"decision", learner_.decision()},
+                 {"rows", total.rows},
+                 {"examples", total.examples},
+                 {"average_loss", total.average_loss()}};
+  about.lines = {fmt::format("{}: {} bits, {} of {} weights are not zero", stream_model_kind, bits, with_commas(used),
+                             with_commas(weights)),
+                 learner_.decision(),
+                 fmt::format("{} examples, average progressive loss {}", with_commas(total.examples),
+                             in_short(total.average_loss(), 6))};
+  if (const std::uint64_t line = input_.last_line; line > 0) {
+    about.facts.emplace_back("last_line", line);
+    about.lines.push_back(
+        fmt::format("saved after line {} of its data; --resume takes the lines after it", with_commas(line)));
+  }
+  if (input_.has_columns()) about.facts.emplace_back("target", input_.target);
+  about.target = describe_target(*this);
+  about.formats = input_.formats;
+  return about;
 }
 
 }  // namespace ignd

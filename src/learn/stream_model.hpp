@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "data/data_file.hpp"
-#include "data/example_reader.hpp"
 #include "ignd/checkpoint.hpp"
+#include "learn/stream_input.hpp"
 #include "learn/stream_learner.hpp"
+#include "learn/trained_model.hpp"
 
 #include <cstdint>
 #include <map>
@@ -16,45 +16,35 @@
 
 namespace ignd {
 
+// The kind of a model file.
 inline constexpr const char* stream_model_kind = "stream model";
-bool is_stream_model(const Checkpoint& checkpoint);
 
-// How far a file of predictions had been written when a model was saved.
-struct WrittenPredictions {
-  std::uint64_t bytes = 0;
-  std::string end;  // its last bytes, to recognise the file by
-};
-
-// The reader settings of a model: other examples are read in the same way as those it learned from.
-struct StreamInput {
-  ExampleFormat format = ExampleFormat::svmlight;
-  std::string target, weight;                 // columns of comma-separated values
-  std::vector<std::string> features;          // the other columns
-  std::map<std::string, CellFormat> formats;  // of columns that are not plain numbers or texts
-  bool text_target = false;
-  std::map<double, std::string> classes;  // the texts of the target by their labels
-  std::uint64_t last_line = 0;            // the line after which it was saved; 0: the data had ended, or not known
-  bool knows_predictions = false;         // false in files of earlier versions
-  std::optional<WrittenPredictions> predictions;
-
-  bool has_columns() const { return format == ExampleFormat::csv; }
-
-  // Throws InvalidArgument if the user says that the data have another format than the model's, or gives options of
-  // comma-separated values for another format.
-  void check_fits(const DataFile& data) const;
-
-  void save(Checkpoint& checkpoint) const;
-  static StreamInput load(const Checkpoint& checkpoint);  // throws FileError
-};
-
-// What `ignd train --stream` saves: a learner, and how its examples are read.
-class StreamModel : Pinned {
+// What `ignd train --stream` saves: a learner, and how its examples are read. It can go on learning, so that only one
+// thread at a time may use it meanwhile.
+class StreamModel final : public TrainedModel, Pinned {
  public:
   // A new one. Reads no data. Throws InvalidArgument with every fault of the options.
   StreamModel(std::string target, std::string weight, StreamOptions options);
   explicit StreamModel(const Checkpoint& checkpoint, bool skip_bad_rows = false);  // throws FileError
   // The same from the file `path`, which messages name.
   static StreamModel load(const std::string& path, const Checkpoint& checkpoint, bool skip_bad_rows = false);
+  // To predict with: a run that was interrupted early may hold examples back; it has learned them now.
+  static std::unique_ptr<TrainedModel> load_finished(const Checkpoint& checkpoint);
+
+  ModelKind kind() const override { return ModelKind::stream; }
+  const std::string& target_name() const override { return input_.target; }
+  std::vector<std::string> classes() const override;  // "?" is one that has not been seen
+  std::string loss() const override { return learner_.loss(); }
+  std::string spec() const override { return learner_.model().spec(); }
+  std::vector<std::string> columns() const override { return input_.features; }
+  ModelDescription describe(const Checkpoint& file) const override;
+  void save(Checkpoint& checkpoint) const override;
+  PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
+  Prediction predict_row(const std::map<std::string, std::string>& row) const override;
+  Evaluation evaluate(const NewData& data) const override;
+
+  // Sets what the learner's prediction means to a user.
+  void interpret(const StreamPrediction& made, Prediction& prediction) const;
 
   const StreamInput& input() const { return input_; }
   const StreamLearner& learner() const { return learner_; }
@@ -62,6 +52,7 @@ class StreamModel : Pinned {
 
   // Whether the reader settings are fixed: by a file, or by first examples.
   bool has_settings() const { return has_settings_; }
+  void check_has_settings() const;  // throws InvalidArgument
 
   struct Reading {
     unsigned threads = 0;   // 0: as many as are useful
@@ -78,18 +69,17 @@ class StreamModel : Pinned {
   void set_next_label(double label, std::string text) { next_label_ = {label, std::move(text)}; }
   void remember_class(double label) { input_.classes.try_emplace(label, label_name(label)); }
 
-  // Opens data to predict or evaluate; `columns` says which columns besides the features are needed.
-  std::unique_ptr<ExampleReader> open_new(const DataFile& data, CsvColumns columns, BadRows bad_rows) const;
-
   // As it stands in the data; "?" if no such label has been seen.
   std::string label_name(double label) const;
 
-  // The kind and the reader settings alone, then with the learner. `last_line` is 0 at the end of the data.
-  void describe(Checkpoint& checkpoint) const;
-  void save(Checkpoint& checkpoint, std::uint64_t last_line = 0,
-            std::optional<WrittenPredictions> predictions = std::nullopt);
+  // Where learning stands: after a line of the data, or 0 at their end. Call this before save().
+  void set_progress(std::uint64_t last_line, std::optional<WrittenPredictions> predictions = std::nullopt);
+  void save_reader(Checkpoint& checkpoint) const;  // the kind and the reader settings alone
 
  private:
+  template <class Use>
+  void for_each_prediction(const NewData& data, ExampleReader& reader, const Use& use) const;
+  std::unique_ptr<ExampleReader> open_new(const NewData& data, CsvColumns columns) const;
   void name_labels();
   void remember_classes();
 

@@ -59,8 +59,8 @@ std::string default_loss(const Target& target) {
 }  // namespace
 
 TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
-    : table_(table),
-      options_(options),
+    : Dataset(options),
+      table_(table),
       target_column_(table.find(options.target)),
       weight_column_(find_optional(table, options.weight)),
       rows_(table.size()) {
@@ -96,14 +96,14 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
   draw_factors();
   if (options.balanced) balance_classes();
   check_samples();
-  limit_parts(options);
+  limit_parts();
   pack();
 }
 
 TableDataset::TableDataset(const Table& table, Encoder encoder, Target target, std::string loss,
                            const std::optional<std::string>& weight, bool skip_bad_rows)
-    : table_(table),
-      options_{.target = target.name, .skip_bad_rows = skip_bad_rows},
+    : Dataset({.target = target.name, .skip_bad_rows = skip_bad_rows}),
+      table_(table),
       encoder_(std::move(encoder)),
       at_(encoder_.match(table)),
       target_column_(table.find(target.name)),
@@ -288,26 +288,6 @@ std::unique_ptr<Dataset> TableDataset::with_split(Split split) const {
 
 std::string TableDataset::model_spec(const std::string& text) const {
   return ignd::model_spec(text, encoder_.features(), target_.outputs());
-}
-
-std::vector<std::pair<std::string, std::string>> TableDataset::options_used() const {
-  return {{"target", options_.target},
-          {"weight", options_.weight.value_or("")},
-          {"class-weight", options_.balanced ? "balanced" : ""},
-          {"positive", options_.positive},
-          {"split-by", options_.split_by.value_or("")},
-          {"split-time", options_.split_time.value_or("")},
-          {"validation", format_number(options_.validation)},
-          {"test", format_number(options_.test)},
-          {"split-seed", std::to_string(options_.seed)},
-          {"use-ids", options_.use_ids ? "yes" : ""},
-          {"scaling", options_.scaling == NumberScaling::standard ? "standard" : ""},
-          {"scale-target", options_.scale_target ? "" : "no"},
-          {"target-factor", options_.target_factor == 1 ? "" : format_number(options_.target_factor)},
-          {"above-median", options_.above_median ? "yes" : ""},
-          // Runs of earlier versions have no such entry, and were split in another way.
-          {"split", target_.is_class() && !options_.split_by && !options_.split_time ? "by class" : ""},
-          {"bad-rows", options_.skip_bad_rows ? "skip" : ""}};
 }
 
 std::uint64_t TableDataset::fingerprint() const {

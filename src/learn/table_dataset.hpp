@@ -30,7 +30,6 @@ class TableDataset final : public Dataset {
                const std::optional<std::string>& weight = {}, bool skip_bad_rows = false);
 
   const Table& table() const { return table_; }
-  const DatasetOptions& options() const { return options_; }
   const Encoder& encoder() const { return encoder_; }
   const BadRowCount& bad_rows() const { return bad_rows_; }
 
@@ -46,7 +45,6 @@ class TableDataset final : public Dataset {
   double row_weight(std::uint32_t row) const override;
   double target_deviation() const override { return target_deviation_; }
   std::size_t bytes() const override;
-  std::vector<std::pair<std::string, std::string>> options_used() const override;
   std::uint64_t fingerprint() const override;
   void save_reader(Checkpoint& checkpoint) const override;
 
@@ -66,7 +64,6 @@ class TableDataset final : public Dataset {
   Sample<float> encoded(std::uint32_t row, std::span<float> x) const;
 
   const Table& table_;
-  DatasetOptions options_;
   Encoder encoder_;
   std::vector<ColumnPlace> at_;  // where the encoder's columns are
   std::size_t target_column_;

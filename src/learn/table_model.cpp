@@ -12,22 +12,6 @@
 #include <fmt/format.h>
 
 namespace ignd {
-namespace {
-
-// Runs `use` on the data. What it finds wrong is wrong with the file.
-template <class Use>
-auto blaming(const DataFile& file, Use use) -> decltype(use()) {
-  try {
-    return use();
-  } catch (const BadSample& fault) {
-    throw FileError(fmt::format("{}, {}", file.name(), fault.what()));
-  } catch (const InvalidArgument& fault) {
-    throw FileError(fmt::format("{} does not fit the model: {}", file.name(), fault.what()));
-  }
-}
-
-}  // namespace
-
 // A column that the model knows as text is text, even if this table has only numbers in it. What it knows as numbers or
 // dates must be such.
 TableOptions TableModel::reading_rules() const {
@@ -65,8 +49,9 @@ std::vector<std::string> TableModel::columns() const {
   return names;
 }
 
-InputDescription TableModel::inputs() const {
-  return {.facts = {{"features", std::uint64_t{encoder_.features()}}}, .text = "", .columns = encoder_.columns()};
+void TableModel::describe_inputs(ModelDescription& description) const {
+  description.facts.emplace_back("features", std::uint64_t{encoder_.features()});
+  description.columns = encoder_.columns();
 }
 
 Table TableModel::read(const NewData& data, bool with_target) const {

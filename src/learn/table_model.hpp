@@ -11,18 +11,15 @@ namespace ignd {
 inline constexpr const char* table_model_kind = "table model";
 
 // A model of a table's rows.
-class TableModel final : public TrainedModel {
+class TableModel final : public RunModel {
  public:
-  TableModel(Parts parts, Encoder encoder) : TrainedModel(std::move(parts)), encoder_(std::move(encoder)) {}
+  TableModel(Parts parts, Encoder encoder) : RunModel(std::move(parts)), encoder_(std::move(encoder)) {}
 
   // Throws FileError for a checkpoint without such a model, or with one that does not fit together.
   static TableModel load(const Checkpoint& checkpoint);
 
   ModelKind kind() const override { return ModelKind::table; }
-  const char* samples() const override { return "rows"; }
-  bool reads_table(const DataFile& /*file*/) const override { return true; }
   std::vector<std::string> columns() const override;
-  InputDescription inputs() const override;
   PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
@@ -32,6 +29,7 @@ class TableModel final : public TrainedModel {
 
  private:
   void save_reader(Checkpoint& checkpoint) const override;
+  void describe_inputs(ModelDescription& description) const override;
   TableOptions reading_rules() const;
   Table read(const NewData& data, bool with_target) const;
   PredictionReport predict_table(const Table& table, std::span<const ColumnPlace> at, const OnPrediction& use) const;

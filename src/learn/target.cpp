@@ -374,4 +374,18 @@ Target Target::load(const Checkpoint& checkpoint) {
   return target;
 }
 
+// Names of classes hold anything, and messages are lines of text.
+std::string describe(const Target& target) {
+  if (target.is_multiclass()) {
+    return fmt::format("one of {} classes, {}", target.classes.size(), list_classes(target.classes));
+  }
+  if (target.is_class()) {
+    const auto shown = [](const std::string& name) { return printable(name, name.size()); };
+    return fmt::format("class {} or {}; probabilities are of {}", shown(target.classes[0]), shown(target.classes[1]),
+                       shown(target.classes[1]));
+  }
+  if (target.logarithm) return "number, learned as the logarithm of what is expected";
+  return fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.format.describe(), target.mean, target.deviation);
+}
+
 }  // namespace ignd

@@ -81,6 +81,9 @@ std::string missing_target(const Table& table, std::size_t column, std::size_t r
 // The same for a target that a model has learned from another table: this may be something else.
 std::string unknown_target(const Table& table, std::size_t column, std::size_t row, const Target& target);
 
+// What a target is, in a few words: "number, mean 3945, deviation 4002".
+std::string describe(const Target& target);
+
 // Names for a message: "'a', 'b' and 'c'", or the first few and how many more there are.
 std::string list_classes(std::span<const std::string> classes);
 

@@ -6,6 +6,7 @@
 #include "ignd/vector_loss.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/run.hpp"
 #include "learn/stream_model.hpp"
 #include "learn/table_model.hpp"
 
@@ -16,7 +17,7 @@
 
 namespace ignd {
 
-TrainedModel::Parts TrainedModel::Parts::load(const Checkpoint& checkpoint) {
+RunModel::Parts RunModel::Parts::load(const Checkpoint& checkpoint) {
   // Files of earlier versions call them all models of tables.
   const std::string prefix = checkpoint.has("table.weights") ? "table." : "trained.";
   try {
@@ -46,8 +47,8 @@ std::unique_ptr<TrainedModel> TrainedModel::load(const Checkpoint& checkpoint) {
   if (kind == table_model_kind) return std::make_unique<TableModel>(TableModel::load(checkpoint));
   if (kind == image_model_kind) return load_image_model(checkpoint);
   if (kind == text_model_kind) return load_text_model(checkpoint);
-  if (kind == stream_model_kind) throw FileError("it learned from a stream; ignd/stream.hpp is for such models");
-  throw FileError("it holds no model of a table, of images or of texts");
+  if (kind == stream_model_kind) return StreamModel::load_finished(checkpoint);
+  throw FileError("it holds no model of a table, of images, of texts or of a stream");
 }
 
 std::unique_ptr<TrainedModel> TrainedModel::load(const std::string& path, const Checkpoint& checkpoint) {
@@ -58,12 +59,52 @@ std::unique_ptr<TrainedModel> TrainedModel::load(const std::string& path, const 
   }
 }
 
-void TrainedModel::save(Checkpoint& checkpoint) const {
+std::vector<Prediction> predict_file(const TrainedModel& model, const std::string& path) {
+  NewData data;
+  data.file.path = path;
+  std::vector<Prediction> made;
+  blaming(data.file, [&] {
+    model.predict(data, [&](const PredictedSample& sample) {
+      made.push_back(sample.prediction);
+      return true;
+    });
+  });
+  return made;
+}
+
+void check_measured(const Evaluation& made) {
+  if (!made.scores.is_measured()) throw Error("the model's predictions are not all finite numbers");
+}
+
+void RunModel::save(Checkpoint& checkpoint) const {
   save_reader(checkpoint);
   save_trained_model(checkpoint, target(), loss(), model());
 }
 
-void TrainedModel::check_reads(const Input<float>& sample, const char* what) const {
+ModelDescription RunModel::describe(const Checkpoint& file) const {
+  // A model that was saved without the state of its training run has none of these entries.
+  const auto text = [&](const char* name) { return file.has(name) ? file.text(name) : ""; };
+  const std::string status = text("run.status"), batch = batch_of_saved(file);
+  const std::uint64_t weights = model().parameters().size();
+  ModelDescription about;
+  about.facts = {{"model", spec()}, {"weights", weights}, {"loss", loss()}, {"target", target_name()}};
+  about.lines = {fmt::format("{} ({} weights), loss {}{}", spec(), with_commas(weights), loss(),
+                             status.empty() ? "" : ", " + status)};
+  if (!status.empty()) {
+    for (const char* name : {"rule", "transform", "schedule"}) about.facts.emplace_back(name, file.text(name));
+    about.facts.emplace_back("steps", file.number("steps"));
+    about.facts.emplace_back("status", status);
+    about.lines.push_back(fmt::format("rule {}, transform {}{}, schedule {}, {} steps", file.text("rule"),
+                                      file.text("transform"), batch.empty() ? "" : ", batch " + batch,
+                                      file.text("schedule"), with_commas(file.number("steps"))));
+  }
+  if (!batch.empty()) about.facts.emplace_back("batch", batch);
+  about.target = ignd::describe(target());
+  describe_inputs(about);
+  return about;
+}
+
+void RunModel::check_reads(const Input<float>& sample, const char* what) const {
   try {
     model().check(sample);
   } catch (const BadSample& fault) {

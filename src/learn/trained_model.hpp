@@ -2,6 +2,7 @@
 
 #include "data/class_files.hpp"
 #include "data/data_file.hpp"
+#include "ignd/error.hpp"
 #include "ignd/model.hpp"
 #include "ignd/model_file.hpp"
 #include "learn/table_dataset.hpp"
@@ -18,6 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace ignd {
 
 class Checkpoint;
@@ -30,6 +33,7 @@ struct NewData {
   bool skip_bad_rows = false;
   std::function<void(std::size_t done, std::size_t total)> progress = {};  // called after each decoded image
   const std::atomic<bool>* stop = nullptr;  // checked while a model is evaluated on images
+  std::function<void()> before_wait = {};   // called each time before more of a stream is read, which may take for ever
 };
 
 struct PredictedSample {
@@ -56,16 +60,82 @@ struct Evaluation {
   std::string note = {};                  // about the cache of decoded images; usually empty
 };
 
-// How a model reads its data.
-struct InputDescription {
-  std::vector<std::pair<std::string, std::variant<std::uint64_t, std::string>>> facts;  // for programs: "features", 9
-  std::string text = {};                                                                // empty for tables
-  std::span<const ColumnCode> columns = {};                                             // of a table
+// Throws Error where a prediction was not finite: then there are no scores.
+void check_measured(const Evaluation& made);
+
+// What `ignd inspect` says of a model file.
+struct ModelDescription {
+  using Fact = std::variant<std::uint64_t, std::string, std::optional<double>>;
+
+  std::vector<std::pair<std::string, Fact>> facts = {};  // for programs: "features", 9
+  std::vector<std::string> lines = {};                   // for people: what it is and how it was trained
+  std::string target = {};                               // what it predicts: "number, mean 3945, deviation 4002"
+  std::string inputs = {};                               // what it reads, in a line; empty where columns say it
+  std::span<const ColumnCode> columns = {};              // of a table
+  std::map<std::string, CellFormat> formats = {};        // of a stream's columns that are not plain numbers or texts
 };
 
-// A trained model with all it needs to predict from new data: what a model file holds, of whatever kind. May be used by
-// several threads at a time.
+// A trained model with all it needs to predict from new data: what a model file holds, of whatever kind. Several
+// threads may predict with it at a time.
 class TrainedModel {
+ public:
+  virtual ~TrainedModel() = default;
+  TrainedModel(const TrainedModel&) = delete;
+  TrainedModel& operator=(const TrainedModel&) = delete;
+
+  // By the kind that the checkpoint names; `path`, of its file, is for messages. Throws FileError.
+  static std::unique_ptr<TrainedModel> load(const Checkpoint& checkpoint);
+  static std::unique_ptr<TrainedModel> load(const std::string& path, const Checkpoint& checkpoint);
+  virtual void save(Checkpoint& checkpoint) const = 0;  // all that load() needs
+
+  virtual ModelKind kind() const = 0;
+  virtual const std::string& target_name() const = 0;
+  virtual std::vector<std::string> classes() const = 0;  // of the target; none for numbers
+  virtual std::string loss() const = 0;
+  virtual std::string spec() const = 0;  // of the model itself
+  // What the file that it was loaded from says of it and of its training run.
+  virtual ModelDescription describe(const Checkpoint& file) const = 0;
+
+  virtual const char* samples() const { return "rows"; }                     // what they are called
+  virtual bool reads_table(const DataFile& /*file*/) const { return true; }  // or are its samples files?
+  virtual std::vector<std::string> columns() const { return {}; }            // that a row must have
+
+  // Predicts the samples of a source in their order: rows as they come, files by name. Throws FileError, and
+  // InvalidArgument for what the data do not have.
+  virtual PredictionReport predict(const NewData& data, const OnPrediction& use) const = 0;
+
+  // Throws InvalidArgument if a column is missing or the samples are no rows, and BadSample for a cell of another type.
+  virtual Prediction predict_row(const std::map<std::string, std::string>& row) const = 0;
+
+  // Scores the model on data with known targets. Throws as predict() does, and Stopped once NewData::stop is set.
+  virtual Evaluation evaluate(const NewData& data) const = 0;
+
+ protected:
+  TrainedModel() = default;
+  TrainedModel(TrainedModel&&) = default;
+  TrainedModel& operator=(TrainedModel&&) = default;
+
+  // Throws InvalidArgument with all columns() that the row lacks.
+  void check_row(const std::map<std::string, std::string>& row) const;
+};
+
+// Runs `use` on the data of a file. What it finds wrong is wrong with the file: a FileError.
+template <class Use>
+auto blaming(const DataFile& file, Use use) -> decltype(use()) {
+  try {
+    return use();
+  } catch (const BadSample& fault) {
+    throw FileError(fmt::format("{}, {}", file.name(), fault.what()));
+  } catch (const InvalidArgument& fault) {
+    throw FileError(fmt::format("{} does not fit the model: {}", file.name(), fault.what()));
+  }
+}
+
+// All samples of a file. Throws FileError.
+std::vector<Prediction> predict_file(const TrainedModel& model, const std::string& path);
+
+// A model that was trained in epochs, by a Run.
+class RunModel : public TrainedModel {
  public:
   struct Parts {
     Target target;
@@ -76,47 +146,24 @@ class TrainedModel {
     static Parts load(const Checkpoint& checkpoint);
   };
 
-  virtual ~TrainedModel() = default;
-  TrainedModel(const TrainedModel&) = delete;
-  TrainedModel& operator=(const TrainedModel&) = delete;
-
-  // By the kind that the checkpoint names; `path`, of its file, is for messages. Throws FileError, also for the model
-  // of a stream.
-  static std::unique_ptr<TrainedModel> load(const Checkpoint& checkpoint);
-  static std::unique_ptr<TrainedModel> load(const std::string& path, const Checkpoint& checkpoint);
-  void save(Checkpoint& checkpoint) const;  // without the state of a training run
-
   const Target& target() const { return parts_.target; }
-  const std::string& loss() const { return parts_.loss; }
   const Model<float>& model() const { return *parts_.model; }
 
-  virtual ModelKind kind() const = 0;
-  virtual const char* samples() const = 0;                         // "rows"
-  virtual bool reads_table(const DataFile& file) const = 0;        // or are its samples files?
-  virtual std::vector<std::string> columns() const { return {}; }  // that a row must have
-  virtual InputDescription inputs() const = 0;
-
-  // Predicts the samples of a source in their order: rows as they come, files by name. Throws FileError.
-  virtual PredictionReport predict(const NewData& data, const OnPrediction& use) const = 0;
-
-  // Throws InvalidArgument if a column is missing or the samples are files, and BadSample for a cell of another type.
-  virtual Prediction predict_row(const std::map<std::string, std::string>& row) const = 0;
-
-  // Scores the model on data with known targets. Throws FileError, and Stopped once NewData::stop is set.
-  virtual Evaluation evaluate(const NewData& data) const = 0;
+  void save(Checkpoint& checkpoint) const final;  // without the state of the training run
+  const std::string& target_name() const final { return parts_.target.name; }
+  std::vector<std::string> classes() const final { return parts_.target.classes; }
+  std::string loss() const final { return parts_.loss; }
+  std::string spec() const final { return parts_.model->spec(); }
+  ModelDescription describe(const Checkpoint& file) const final;
 
  protected:
-  explicit TrainedModel(Parts parts) : parts_(std::move(parts)) {}
-  TrainedModel(TrainedModel&&) = default;
-  TrainedModel& operator=(TrainedModel&&) = default;
+  explicit RunModel(Parts parts) : parts_(std::move(parts)) {}
 
   virtual void save_reader(Checkpoint& checkpoint) const = 0;  // with the kind
+  virtual void describe_inputs(ModelDescription& description) const = 0;
 
   // Throws FileError, with `what` as the reason, unless the model reads this sample.
   void check_reads(const Input<float>& sample, const char* what) const;
-
-  // Throws InvalidArgument with all columns() that the row lacks.
-  void check_row(const std::map<std::string, std::string>& row) const;
 
  private:
   Parts parts_;
