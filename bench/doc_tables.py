@@ -92,7 +92,8 @@ def print_table(header, rows):
 
 def real_data():
     options = {
-        "default (adam)": [],
+        "default (eight networks)": [],
+        "`--fast` (adam)": ["--fast"],
         "`--optimizer ignd`": ["--optimizer", "ignd"],
         "`--optimizer adam-ignd`": ["--optimizer", "adam-ignd"],
         "`--optimizer sgd`": ["--optimizer", "sgd"],

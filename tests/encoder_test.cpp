@@ -199,12 +199,12 @@ TEST(Encoder, ATextThatTrainingDidNotHaveIsNoneOfThem) {
 }
 
 TEST(Encoder, ManyTextsShareFeatures) {
-  for (const std::size_t different : {Encoder::most_levels, Encoder::most_levels + 1}) {
+  for (const std::size_t different : {EncoderOptions().levels, EncoderOptions().levels + 1}) {
     std::vector<std::string> values;
     for (std::size_t i = 0; i < different; ++i) values.push_back(fmt::format("t{}", i));
     const Table table = column_of(values);
     const Encoder encoder = fit_column(table);
-    EXPECT_EQ(encoder.columns()[0].form, different > Encoder::most_levels ? Form::hashed : Form::one_hot);
+    EXPECT_EQ(encoder.columns()[0].form, different > EncoderOptions().levels ? Form::hashed : Form::one_hot);
     EXPECT_EQ(encoder.columns()[0].distinct, different);
     std::size_t used = 0;
     Features sum(encoder.features());

@@ -61,7 +61,7 @@ TEST(LqrTask, RecordsThePolicyErrorFromTheInitialPolicyOn) {
   EXPECT_EQ(extra(result, "rejections"), 0);
 }
 
-double distance(const Rows& a, const Rows& b) {
+double distance(const MatrixRows& a, const MatrixRows& b) {
   double square = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (std::size_t j = 0; j < a[i].size(); ++j) square += std::pow(a[i][j] - b[i][j], 2);
@@ -79,7 +79,7 @@ TEST(LqrTask, KeepsWhatItLearnedAndWhatIsBest) {
   ASSERT_EQ(learned.size(), 3U);
   ASSERT_EQ(learned[0].size(), 5U);
   EXPECT_NEAR(distance(learned, best), *result.score, 1e-12);
-  EXPECT_NEAR(distance(best, Rows(3, std::vector<double>(5))), 1.21039015453, 1e-10);
+  EXPECT_NEAR(distance(best, MatrixRows(3, std::vector<double>(5))), 1.21039015453, 1e-10);
 }
 
 TEST(LqrTask, EndsWhenThePolicyHasConverged) {

@@ -101,7 +101,9 @@ TEST_F(TablesFromCode, TrainTheBitsThatTheToolTrains) {
            {"y", {}},
            {"label", {{"optimizer", "ignd"}, {"seed", "7"}}},
            {"three", {{"lr", "0.01"}}},
-           {"y", {{"batch", "8"}, {"batch-mode", "exact"}, {"lr", "0.1"}}}}) {
+           {"y", {{"batch", "8"}, {"batch-mode", "exact"}, {"lr", "0.1"}}},
+           {"label", {{"ensemble", "3"}, {"seed", "7"}}},
+           {"three", {{"ensemble", "2"}, {"pieces", "0"}}}}) {
     std::vector<std::string> words{"train", path("t.csv"), "--target", target, "--save", path("tool.ignd")};
     words.insert(words.end(), {"--epochs", "3", "--model", "mlp:8", "--quiet"});
     for (const auto& [name, value] : settings) words.insert(words.end(), {"--" + name, value});

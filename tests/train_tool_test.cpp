@@ -809,6 +809,30 @@ TEST_F(TrainTool, FailsWhereItsOutputCannotBeWritten) {
   }
 }
 
+// With nothing but the target.
+TEST_F(TrainTool, LearnsByAnEnsembleUnlessToldOtherwise) {
+  for (const std::string target : {"y", "label"}) {
+    const Outcome outcome = run_tool({"train", data_, "--target", target, "--save", model_, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto lines = events(outcome.out);
+    EXPECT_EQ(std::ranges::count_if(lines, [](const json& line) { return line["event"] == "member"; }), 16)
+        << "eight networks and as many linear models";
+    const json& result = lines.back();
+    EXPECT_EQ(result["status"], "finished");
+    const char* score = target == "y" ? "rmse" : "log_loss";
+    EXPECT_LT(result["metrics"]["test"][score], result["baselines"]["best_constant"]["test"][score]);
+    EXPECT_EQ(run_tool({"predict", model_, data_}).exit_code, 0);
+    EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "ensemble:members=8,"));
+    EXPECT_EQ(run_tool({"train", data_, "--target", target, "--save", path("fast.ignd"), "--fast"}).exit_code, 0);
+    EXPECT_TRUE(contains(run_tool({"inspect", path("fast.ignd")}).out, "mlp:widths="));
+    expect_refusal({"train", data_, "--target", target, "--resume", path("fast.ignd")}, 1,
+                   "of 1 network, not of 8; add --ensemble 1 or --fast");
+    expect_refusal({"train", data_, "--target", target, "--resume", model_}, 1, "the ensemble is complete");
+  }
+  expect_refusal({"train", data_, "--target", "y", "--fast", "--ensemble", "3"}, 2, "--fast");
+  expect_refusal({"train", data_, "--target", "y", "--model", "linear", "--ensemble", "3"}, 2, "'linear'");
+}
+
 TEST_F(TrainTool, LosesNothingOnAFullDisk) {
   run_tool(train("y"));
   const std::string before = content_of(model_);

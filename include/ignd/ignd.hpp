@@ -4,6 +4,7 @@
 #include "ignd/batch.hpp"            // IWYU pragma: export
 #include "ignd/batch_trainer.hpp"    // IWYU pragma: export
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export
+#include "ignd/ensemble.hpp"         // IWYU pragma: export
 #include "ignd/error.hpp"            // IWYU pragma: export
 #include "ignd/frame.hpp"            // IWYU pragma: export
 #include "ignd/gradient_check.hpp"   // IWYU pragma: export

@@ -25,6 +25,9 @@ class IGND_API Mlp final : public Model<T> {
  public:
   explicit Mlp(std::vector<std::size_t> widths, MlpOptions options = {});
 
+  const std::vector<std::size_t>& widths() const { return widths_; }
+  Activation activation() const { return activation_; }
+
   std::string spec() const override;
   std::unique_ptr<Model<T>> clone() const override { return std::make_unique<Mlp>(*this); }
   std::size_t outputs() const override { return layers_.back().columns; }

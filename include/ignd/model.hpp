@@ -101,6 +101,12 @@ class IGND_API Model {
 
   virtual std::size_t outputs() const { return 1; }
 
+  // Whether it can be used with a trace, one sample at a time; otherwise only batches read and train it.
+  virtual bool reads_single_samples() const { return outputs() == 1; }
+
+  // How many samples a batch should have to predict them fast, with the same bits as alone.
+  virtual std::size_t predicted_together() const { return 1; }
+
   // Throws BadSample unless x has the form this model reads.
   virtual void check(const Input<T>& x) const = 0;
 

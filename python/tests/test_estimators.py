@@ -114,6 +114,15 @@ def test_an_eval_set_stops_early(messy):
     assert arrays.report_.validation
 
 
+@pytest.mark.parametrize("options", [QUICK, {"ensemble": 2, "epochs": 3}])
+def test_an_eval_set_is_not_learned_from(messy, options):
+    X, y = messy.drop(columns="rent"), messy["rent"].copy()
+    y[400:] = 1e6
+    model = IgndRegressor(**options).fit(X[:400], y[:400], eval_set=(X[400:], y[400:]))
+    assert model.predict(X).max() < 1e4
+    assert model.report_.validation["rmse"] > 9e5
+
+
 @pytest.mark.parametrize("options", [{}, {"optimizer": "ignd"}, {"batch": 8, "lr": 0.01}])
 def test_partial_fit_continues(messy, options):
     X, y = messy.drop(columns="rent"), messy["rent"]

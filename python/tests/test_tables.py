@@ -100,6 +100,14 @@ def test_predictions_are_the_tools(tool, messy, tmp_path):
     assert [made["value"] for made in model.predict_file(str(tmp_path / "new.csv"))] == values.tolist()
 
 
+def test_the_default_is_the_tools(tool, messy, tmp_path):
+    model, report = ignd.train(messy, "rent", epochs=2, ensemble=3)
+    words = ["--target", "rent", "--epochs", "2", "--ensemble", "3"]
+    assert bits_of(model, tmp_path) == tool_bits(tool, messy, tmp_path, *words)
+    assert model.evaluate(str(tmp_path / "table.csv"))["rmse"] > 0
+    assert "rmse" in report.test
+
+
 def test_given_validation_rows_choose_the_iterate(messy):
     model, report = ignd._core.train_frame(to_frame(messy), {"target": "rent", "lr": "0.01", "epochs": "3"}, None, 100)
     assert report["test"] == {}

@@ -78,8 +78,9 @@ std::string describe(const ColumnCode& code) {
       if (code.format.is_date()) {
         return fmt::format("{}, always {}{}", code.format.describe(), date_text(code.calendar.first), missing);
       }
-      return fmt::format("{}, {} {:.4g}, deviation {:.4g}{}", code.format.describe(),
-                         code.mostly_mean ? "mostly" : "mean", code.mean, code.deviation, missing);
+      return fmt::format("{}, {} {:.4g}, deviation {:.4g}{}{}", code.format.describe(),
+                         code.mostly_mean ? "mostly" : "mean", code.mean, code.deviation,
+                         code.edges.empty() ? "" : fmt::format(", {} pieces", code.pieces()), missing);
     case Form::date:
       return fmt::format("{}, {} to {}{}", code.format.describe(), date_text(code.calendar.first),
                          date_text(code.calendar.last), missing);

@@ -9,6 +9,7 @@
 #include "data/class_files.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/table_model.hpp"
@@ -47,7 +48,7 @@ Checkpoint saved_run(const std::string& path, DataKind kind) {
   const std::string_view wanted = table ? table_model_kind : images ? image_model_kind : text_model_kind;
   Checkpoint saved = Checkpoint::read(path);
   const std::string found = saved.has("kind") ? saved.text("kind") : "";
-  if (saved.has("run.epoch") && found == wanted) return saved;
+  if ((saved.has("run.epoch") || is_of_ensemble(saved)) && found == wanted) return saved;
   throw FileError(fmt::format("{} holds no training run on {}{}", quoted_path(path),
                               table    ? "a table"
                               : images ? "images"

@@ -13,7 +13,7 @@
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
 #include "learn/engine.hpp"
-#include "learn/model_outputs.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/search.hpp"
 #include "learn/step_log.hpp"
 
@@ -52,7 +52,7 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 }
 
 // One training run as the user sees it.
-class Training final : public RunObserver {
+class Training final : public EnsembleObserver {
  public:
   Training(const TrainingData& data, TrainOptions options, OutputFile& file)
       : data_(data),
@@ -62,9 +62,17 @@ class Training final : public RunObserver {
         dataset_(data.dataset()) {}
 
   int run(const std::optional<Checkpoint>& saved) {
-    // Before the search for a rate and before anything is printed: the rows and the model say whether a batch is
-    // possible.
+    if (options_.spec.is_ensemble()) {
+      plan_ = plan_ensemble(options_.spec, dataset_);
+      plan_->keep_states = options_.save_every > 0;
+      options_.spec.training = plan_->network;
+    }
+    if (saved) resuming([&] { check_saved_run(*saved, plan_ ? &*plan_ : nullptr); });
+    // Before the search for a rate and before anything is printed: rows and model say whether a batch is possible.
     check_run(dataset_, options_.spec.training);
+    if (plan_ && !options_.log_steps.empty()) {
+      throw InvalidArgument("--log-steps cannot be given for an ensemble: it logs the steps of a single network");
+    }
     if (!options_.log_steps.empty() && dataset_.target().outputs() > 1) {
       throw InvalidArgument("--log-steps cannot be given for more than two classes: their steps are those of batches");
     }
@@ -75,15 +83,22 @@ class Training final : public RunObserver {
     print_data();
     if (saved) {
       resuming([&] {
-        if (!rate_of(options_.spec.method)) options_.spec.training.rate = rate_of_saved(*saved);
+        if (!rate_of(options_.spec.method)) {
+          options_.spec.training.rate = plan_ ? rate_of_saved_ensemble(*saved) : rate_of_saved(*saved);
+        }
       });
     } else {
       print_plan();
       if (!rate_of(options_.spec.method) && !search_for_rate()) return interrupted_early();
     }
     saved_run_ = saved ? &*saved : nullptr;
-    const RunSlot slot{&options_.spec.training, this};
-    train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
+    if (plan_) {
+      plan_->network.rate = options_.spec.training.rate;
+      train_ensemble(engine_for(Machine::own), dataset_, *plan_, *this, stop_.flag());
+    } else {
+      const RunSlot slot{.options = &options_.spec.training, .observer = this};
+      train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
+    }
     return code_ ? *code_ : interrupted_early();
   }
 
@@ -101,10 +116,17 @@ class Training final : public RunObserver {
 
   void look(RunView& run, const std::optional<EpochReport>& epoch) override {
     if (!epoch) return;
-    progress_->clear();
-    print_epoch(*epoch);
+    if (!plan_) {
+      progress_->clear();
+      print_epoch(*epoch);
+    }
     const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
     if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
+  }
+
+  void member_ended(const RunView& /*ensemble*/, const MemberReport& report) override {
+    progress_->clear();
+    print_member(report);
   }
 
   void end(RunView& run) override {
@@ -142,7 +164,8 @@ class Training final : public RunObserver {
     if (!dataset_.target().choice.empty()) print("  {}\n", dataset_.target().choice);
     for (const std::string& detail : data_.details()) print("  {}\n", detail);
     const std::string batch = options_.spec.training.batch ? "; batch " + describe(*options_.spec.training.batch) : "";
-    print("model {}, {}; loss {}; {} + {}{}; schedule {}\n", options_.spec.training.model, data_.inputs(),
+    const std::string several = plan_ ? fmt::format("{} networks ", plan_->members) : "model ";
+    print("{}{}, {}; loss {}; {} + {}{}; schedule {}\n", several, options_.spec.training.model, data_.inputs(),
           dataset_.loss(), options_.spec.training.optimizer.rule, options_.spec.training.optimizer.transform, batch,
           options_.spec.training.schedule);
     std::fflush(stdout);
@@ -254,6 +277,23 @@ class Training final : public RunObserver {
     std::fflush(stdout);
   }
 
+  void print_member(const MemberReport& report) const {
+    if (prints_events()) {
+      JsonLine("member")
+          .set("member", std::uint64_t{report.number})
+          .set("model", report.linear ? "linear" : options_.spec.training.model)
+          .set("status", to_string(report.status))
+          .set("epochs", report.epochs)
+          .set("kept_epoch", report.kept_epoch)
+          .set("loss", report.loss)
+          .print();
+    }
+    if (!talks_ || report.linear) return;
+    print("network {:2} {} after {} epochs; validation loss {:.4g} in epoch {}\n", report.number,
+          to_string(report.status), report.epochs, report.loss, report.kept_epoch);
+    std::fflush(stdout);
+  }
+
   // A failure does not end training; the exit code reports it.
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
@@ -311,22 +351,20 @@ class Training final : public RunObserver {
   }
 
   void print_result(const RunView& run) const {
-    const auto model = run.kept();
-    ModelOutputs outputs_of(*model);
-    std::vector<Predictor> predictors = data_.baselines();
-    predictors.insert(predictors.begin(),
-                      {"model", [&](const Input<float>& x, std::span<double> outputs) { outputs_of(x, outputs); }});
+    const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
-    std::vector<Evaluated> judged;
-    judged.reserve(predictors.size());
-    for (const Predictor& predictor : predictors) judged.push_back({predictor.name, {}});
+    std::vector<Evaluated> judged{{"model", {}}};
+    for (const Predictor& baseline : baselines) judged.push_back({baseline.name, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
       parts.emplace_back(name);
-      for (std::size_t i = 0; i < judged.size(); ++i) {
-        judged[i].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+      const auto scores = run.measure(RunView::Iterate::kept, rows, stop_.flag());
+      if (!scores) throw Stopped();
+      judged[0].on.push_back(*scores);
+      for (std::size_t i = 0; i < baselines.size(); ++i) {
+        judged[i + 1].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
           if (stop_.flag()) throw Stopped();
-          predictors[i].outputs(x, outputs);
+          baselines[i].outputs(x, outputs);
         }));
       }
     };
@@ -390,6 +428,7 @@ class Training final : public RunObserver {
   bool talks_;
   const Dataset& dataset_;
   StopSignal stop_;
+  std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
   std::optional<StepLog> log_;
   bool log_failed_ = false;

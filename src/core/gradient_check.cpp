@@ -150,7 +150,7 @@ class ModelCheck {
   }
 
   DerivativeReport run() {
-    const bool single = model_.outputs() == 1;
+    const bool single = model_.reads_single_samples();
     check_clone();
     if (!findings_.faulty() && single) check_samples();
     if (!findings_.faulty()) check_batch();
@@ -182,7 +182,7 @@ class ModelCheck {
   // All outputs of all samples.
   std::vector<double> outputs_of(const Model<T>& model) const {
     std::vector<double> outputs;
-    if (model.outputs() == 1) {
+    if (model.reads_single_samples()) {
       for (const Input<T>& x : inputs_) outputs.push_back(model.predict(x));
       return outputs;
     }
@@ -311,7 +311,7 @@ class ModelCheck {
       const std::string fault = blocks_fault(blocks, size_);
       if (!fault.empty()) return findings_.add_fault("make_batch()", fault);
       const Row row = written_out(blocks, size_);
-      if (per_sample == 1) {
+      if (model_.reads_single_samples()) {
         if (!same(outputs[k], model_.predict(inputs_[k]), 1))
           findings_.add_fault(sample(k), "a batch gives another output");
         check_same(row, rows_[k], k, "a batch gives another sensitivity");
@@ -319,7 +319,7 @@ class ModelCheck {
         rows_.push_back(row);
       }
     }
-    if (per_sample > 1) check_combined(*batch);
+    if (!model_.reads_single_samples()) check_combined(*batch);
   }
 
   void check_combined(Batch<T>& batch) {

@@ -219,16 +219,16 @@ class TextFit {
     }
   }
 
-  ColumnCode code(const Column& column, bool use_ids) const {
+  ColumnCode code(const Column& column, const EncoderOptions& options) const {
     ColumnCode code{.name = column.name, .kind = ColumnKind::text, .missing = missing_, .distinct = seen_.size()};
     if (seen_.empty()) code.reason = DropReason::empty;
     if (seen_.empty() || (seen_.size() == 1 && missing_ == 0)) return code;
-    if (!use_ids && are_ids()) {
+    if (!options.use_ids && are_ids()) {
       code.reason = DropReason::ids;
       return code;
     }
     const bool named = std::ranges::all_of(seen_, [&](std::uint64_t text) { return column.labels.contains(text); });
-    if (seen_.size() > Encoder::most_levels || !named) {
+    if (seen_.size() > options.levels || !named) {
       code.form = Form::hashed;
       return code;
     }
@@ -248,6 +248,59 @@ class TextFit {
   std::uint64_t rows_ = 0;  // that were counted
   std::unordered_set<std::uint64_t> seen_;
 };
+
+// Takes the value that most of these sorted values have out of them, if more than a share of 1 / pieces have it, and
+// half as many again.
+std::optional<double> take_common_value(std::vector<double>& sorted, std::size_t pieces) {
+  auto best = sorted.end(), best_end = sorted.end();
+  for (auto at = sorted.begin(); at != sorted.end();) {
+    const auto end = std::upper_bound(at, sorted.end(), *at);
+    if (best == sorted.end() || end - at > best_end - best) best = at, best_end = end;
+    at = end;
+  }
+  const auto count = static_cast<std::size_t>(best_end - best);
+  if (2 * count * pieces <= 3 * sorted.size()) return std::nullopt;
+  const double value = *best;
+  sorted.erase(best, best_end);
+  return value;
+}
+
+double quantile(std::span<const double> sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  if (below + 1 >= sorted.size()) return sorted.back();
+  const double rest = place - static_cast<double>(below);
+  return sorted[below] * (1 - rest) + sorted[below + 1] * rest;
+}
+
+// Gives the columns of numbers their pieces, from at most so many rows, spread evenly.
+void fit_pieces(const Table& table, std::span<const std::size_t> columns, std::span<const std::uint32_t> rows,
+                std::size_t pieces, std::span<ColumnCode> codes) {
+  constexpr std::size_t most_rows = 100'000;
+  const auto has_pieces = [](const ColumnCode& code) { return code.form == Form::scaled && code.deviation > 0; };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(codes, has_pieces));
+  if (pieces == 0 || count == 0) return;
+  const std::size_t all = std::clamp(rows.size() / Encoder::rows_of_a_piece, Encoder::few_pieces, Encoder::many_pieces);
+  const std::size_t each = std::min(pieces, std::max(all / count, Encoder::least_pieces));
+  const std::size_t read = std::min(rows.size(), most_rows);
+  for (std::size_t c = 0; c < codes.size(); ++c) {
+    if (!has_pieces(codes[c])) continue;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < read; ++i) {
+      const double x = table[rows[i * rows.size() / read]][columns[c]];
+      if (std::isfinite(x)) values.push_back(x);
+    }
+    codes[c].edges = piece_edges(std::move(values), each);
+  }
+}
+
+float* encode_pieces(const ColumnCode& code, double x, bool present, float* feature) {
+  for (std::size_t k = 0; k < code.pieces(); ++k) {
+    const double share = (x - code.edges[k]) / (code.edges[k + 1] - code.edges[k]);
+    *feature++ = present ? static_cast<float>(std::clamp(share, 0.0, 1.0) - 0.5) : 0.0F;
+  }
+  return feature;
+}
 
 const char* form_name(Form form) {
   constexpr const char* names[] = {"dropped", "scaled", "one-hot", "hashed", "date"};
@@ -330,11 +383,41 @@ void check(const ColumnCode& code) {
                              std::isfinite(calendar.year_mean) && std::isfinite(calendar.year_deviation) &&
                              calendar.year_deviation >= 0;
   const bool date_fits = code.form != Form::date || (code.format.is_date() && code.deviation > 0);
-  if (forms_fit && scale_fits && calendar_fits && date_fits) return;
+  const auto out_of_order = [](double a, double b) { return !(a < b) || !std::isfinite(b - a); };
+  const bool edges_fit =
+      code.edges.empty() || (code.form == Form::scaled && code.deviation > 0 && code.pieces() > 1 &&
+                             std::ranges::adjacent_find(code.edges, out_of_order) == code.edges.end());
+  if (forms_fit && scale_fits && calendar_fits && date_fits && edges_fit) return;
   throw FileError(fmt::format("the model has a column {} that cannot be used", in_quotes(code.name)));
 }
 
 }  // namespace
+
+std::vector<double> piece_edges(std::vector<double> values, std::size_t pieces) {
+  if (values.empty() || pieces < 2) return {};
+  std::ranges::sort(values);
+  std::vector<double> edges = values;
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  if (edges.size() > pieces + 1) {
+    edges = {values.front(), values.back()};
+    std::size_t common = 0;
+    for (; common < pieces; ++common) {
+      const auto value = take_common_value(values, pieces);
+      if (!value) break;
+      edges.push_back(*value);
+    }
+    const std::size_t rest = pieces + 1 - common;
+    for (std::size_t k = 0; k < rest && !values.empty(); ++k) {
+      edges.push_back(quantile(values, rest == 1 ? 0.5 : static_cast<double>(k) / static_cast<double>(rest - 1)));
+    }
+    std::ranges::sort(edges);
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  }
+  // Neighbours so close, or so far apart, that their distance is not a number to divide by.
+  const auto too_close = [](double a, double b) { return !std::isfinite(1 / (b - a)) || !std::isfinite(b - a); };
+  edges.erase(std::unique(edges.begin(), edges.end(), too_close), edges.end());
+  return edges.size() > 2 ? edges : std::vector<double>();
+}
 
 std::size_t ColumnCode::features() const {
   const std::size_t flag = missing > 0 ? 1 : 0;
@@ -342,7 +425,7 @@ std::size_t ColumnCode::features() const {
     case Form::dropped:
       return 0;
     case Form::scaled:
-      return (deviation > 0 ? 1 : 0) + flag;
+      return (deviation > 0 ? 1 : 0) + pieces() + flag;
     case Form::one_hot:
       return levels.size() + flag;
     case Form::hashed:
@@ -399,10 +482,11 @@ Encoder Encoder::fit(const Table& table, std::span<const std::size_t> columns, s
   std::vector<ColumnCode> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = table.columns()[columns[c]];
-    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column, options.use_ids));
+    codes.push_back(numeric(c) ? numbers[c].code(column.name) : texts[c].code(column, options));
     codes.back().format = column.format;
     if (dates.contains(c)) codes.back() = dates[c].code(std::move(codes.back()), column.format);
   }
+  fit_pieces(table, columns, rows, options.pieces, codes);
   return Encoder(std::move(codes));
 }
 
@@ -454,6 +538,7 @@ std::size_t Encoder::encode(std::span<const double> row, std::span<const ColumnP
     const bool present = std::isfinite(x);
     if (code.form == Form::scaled) {
       if (code.deviation > 0) *feature++ = present ? scaled(code, x) : 0.0F;
+      feature = encode_pieces(code, x, present, feature);
     } else if (code.form == Form::date) {
       const std::size_t width = code.features() - (code.missing > 0 ? 1 : 0);
       feature = present ? encode_date(code, x, feature) : std::fill_n(feature, width, 0.0F);
@@ -498,6 +583,10 @@ void Encoder::save(Checkpoint& checkpoint) const {
     }
     const double numbers[] = {code.mean, code.deviation};
     checkpoint.set(prefix + "scale", std::span<const double>(numbers));
+    if (!code.edges.empty()) {
+      checkpoint.set(prefix + "pieces", std::uint64_t{code.pieces()});
+      checkpoint.set(prefix + "edges", std::span<const double>(code.edges));
+    }
     const std::uint64_t counts[] = {code.missing, code.distinct, code.levels.size()};
     checkpoint.set(prefix + "counts", std::span<const std::uint64_t>(counts));
     for (std::size_t i = 0; i < code.levels.size(); ++i) {
@@ -533,6 +622,9 @@ Encoder Encoder::load(const Checkpoint& checkpoint) {
     code.mean = scale[0];
     code.deviation = scale[1];
     if (checkpoint.has(prefix + "farthest")) code.farthest = checkpoint.array<double>(prefix + "farthest", 1)[0];
+    if (checkpoint.has(prefix + "pieces")) {
+      code.edges = checkpoint.array<double>(prefix + "edges", checkpoint.number(prefix + "pieces") + 1);
+    }
     const auto& counts = checkpoint.array<std::uint64_t>(prefix + "counts", 3);
     code.missing = counts[0];
     code.distinct = counts[1];

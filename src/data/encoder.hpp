@@ -48,11 +48,15 @@ struct ColumnCode {
   // Numbers are clipped this many deviations from the mean.
   double farthest = default_farthest;
   static constexpr double default_farthest = 6;
+  // Numbers also become piecewise-linear features: between each two neighbours of these, how far along the number is,
+  // as a number from -1/2 to 1/2; 0 if it is missing. In increasing order; none, or at least three.
+  std::vector<double> edges = {};
   std::vector<std::string> levels = {};  // the texts of one_hot
   std::uint64_t distinct = 0;            // number of different texts
   Calendar calendar = {};                // of dates; mean and deviation are in seconds
 
   std::size_t features() const;
+  std::size_t pieces() const { return edges.empty() ? 0 : edges.size() - 1; }
 };
 
 // Where a column of the encoder is in a table.
@@ -70,14 +74,25 @@ enum class NumberScaling {
 struct EncoderOptions {
   bool use_ids = false;  // columns of ids, which are dropped otherwise
   NumberScaling scaling = NumberScaling::robust;
+  // Piecewise-linear features of each column of numbers, at most: fewer where there are many columns, or few different
+  // values. 0: none.
+  std::size_t pieces = 0;
+  // Texts of a column that get a feature each, at most; a column with more hashes them.
+  std::size_t levels = 64;
 };
+
+// The edges of at most `pieces` pieces for numbers like these: all different values if they are few. Otherwise values
+// that are more frequent than a piece should be are edges, and the others are quantiles of the rest, so that a common
+// value does not leave one piece to all others. Empty where there would be one piece only, which is the number itself.
+std::vector<double> piece_edges(std::vector<double> values, std::size_t pieces);
 
 // Turns rows of a table into the inputs of a model.
 class Encoder {
  public:
-  // Text columns with more different values than this share `hash_features` features.
-  static constexpr std::size_t most_levels = 64;
-  static constexpr std::size_t hash_features = 64;
+  static constexpr std::size_t hash_features = 64;  // that the texts of a column share if they are too many
+  // Piecewise-linear features of all columns together: one for this many training rows, within these limits; and the
+  // least of one column if that leaves it fewer.
+  static constexpr std::size_t rows_of_a_piece = 32, few_pieces = 128, many_pieces = 512, least_pieces = 8;
   // Where robust scaling clips numbers: a network that has seen at most one such row may predict anything there
   // (docs/tool.md tells what clipping costs).
   static constexpr double farthest = ColumnCode::default_farthest;

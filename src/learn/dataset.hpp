@@ -39,9 +39,10 @@ struct DatasetOptions {
   bool use_ids = false;        // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
-  bool scale_target = true;   // numbers are learned as (y - mean) / deviation,
-  double target_factor = 1;   // times this
-  bool above_median = false;  // of numbers, whether they are above their median is learned
+  std::optional<std::uint64_t> pieces = {}, levels = {};  // as in EncoderOptions, which has the defaults
+  bool scale_target = true;                               // numbers are learned as (y - mean) / deviation,
+  double target_factor = 1;                               // times this
+  bool above_median = false;                              // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
   std::uint64_t last_validation = 0;  // if not 0, the last rows are for validation, and all others for training
   // Limits on the samples of each part, which the seed draws; 0: no limit.
@@ -93,6 +94,9 @@ class Dataset {
   virtual double target_deviation() const { return target_.deviation; }
 
   virtual std::uint64_t fingerprint() const = 0;  // of the data
+
+  // Whether any row might be in any part: not where groups or times decide.
+  virtual bool rows_are_exchangeable() const { return true; }
 
   virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 

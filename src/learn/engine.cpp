@@ -13,7 +13,7 @@ namespace {
 
 void train_one(const RunSlot& slot, const Dataset& dataset, const std::atomic<bool>& stop) {
   RunObserver& observer = *slot.observer;
-  Run run(dataset, *slot.options);
+  Run run(slot.dataset != nullptr ? *slot.dataset : dataset, *slot.options);
   observer.begin(run);
   if (StepObserver* steps = observer.step_observer()) run.watch_steps(*steps);
   while (run.status() == RunStatus::running && !stop) {

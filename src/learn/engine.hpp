@@ -44,6 +44,7 @@ class RunObserver {
 struct RunSlot {
   const TrainingOptions* options = nullptr;
   RunObserver* observer = nullptr;
+  const Dataset* dataset = nullptr;  // that of the group with another split; null: that of the group
 };
 
 // Trains groups of runs that share a dataset and an architecture. Which engine trained a run changes nothing but the

@@ -6,20 +6,20 @@
 namespace ignd {
 
 ModelOutputs::ModelOutputs(const Model<float>& model) : model_(model) {
-  if (model.outputs() == 1) {
+  if (model.reads_single_samples()) {
     trace_.emplace(model);
   } else {
-    batch_ = model.make_batch(1);
+    batch_ = model.make_batch(together());
   }
 }
 
-void ModelOutputs::operator()(const Input<float>& x, std::span<double> outputs) {
+void ModelOutputs::operator()(std::span<const Input<float>> x, std::span<double> outputs) {
   if (trace_) {
-    outputs[0] = model_.predict(x, *trace_);
+    for (std::size_t s = 0; s < x.size(); ++s) outputs[s] = model_.predict(x[s], *trace_);
     return;
   }
-  model_.check(x);
-  std::ranges::copy(batch_->forward({&x, 1}, nullptr), outputs.begin());
+  for (const Input<float>& sample : x) model_.check(sample);
+  std::ranges::copy(batch_->forward(x, nullptr), outputs.begin());
 }
 
 void softmax_probabilities(std::span<const double> logits, std::span<double> probabilities) {

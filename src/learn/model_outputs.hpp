@@ -17,13 +17,18 @@ class ModelOutputs {
 
   std::size_t count() const { return model_.outputs(); }
 
+  // How many samples are best given at a time; more are refused. A sample has the same outputs alone.
+  std::size_t together() const { return model_.predicted_together(); }
+
   // Throws BadSample unless x has the form the model reads. Allocates nothing once the largest sample was seen.
-  void operator()(const Input<float>& x, std::span<double> outputs);
+  void operator()(const Input<float>& x, std::span<double> outputs) { (*this)({&x, 1}, outputs); }
+  // The same for several samples, whose outputs follow each other.
+  void operator()(std::span<const Input<float>> x, std::span<double> outputs);
 
  private:
   const Model<float>& model_;
-  std::optional<Trace<float>> trace_;    // for one output
-  std::unique_ptr<Batch<float>> batch_;  // for several
+  std::optional<Trace<float>> trace_;    // for models that read single samples
+  std::unique_ptr<Batch<float>> batch_;  // for others
 };
 
 // What the logits of classes mean. None of this overflows if a logit is large.

@@ -152,7 +152,7 @@ class InBatches final : public Learner {
 
 // Samples of a step of such a learner; none if it takes one sample after the other, however many it is given.
 std::optional<BatchOptions> batch_of(const Model<float>& model, const std::optional<BatchOptions>& asked) {
-  if (asked || model.outputs() == 1) return asked;
+  if (asked || model.reads_single_samples()) return asked;
   return BatchOptions{.size = 1};
 }
 
@@ -184,6 +184,7 @@ RunSpec spec_of(const Dataset& dataset, const TrainingOptions& options) {
   spec.dataset.loss = dataset.loss();
   spec.model = options.model;
   spec.epochs = options.epochs;
+  spec.patience = options.patience;
   spec.batch = options.batch.value_or(spec.batch);
   spec.training = options;
   spec.method = {

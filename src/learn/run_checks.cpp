@@ -8,6 +8,7 @@
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
 #include "ignd/vector_loss.hpp"
+#include "learn/ensemble.hpp"
 #include "models/model_specs.hpp"
 
 #include <functional>
@@ -102,6 +103,7 @@ void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_vi
 
 RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  choose_ensemble(spec, given, kind);
   spec.complete(kind);
   if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
   const auto [use, samples] = info_of(kind);
@@ -136,6 +138,7 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
 std::vector<std::string> study_faults(const RunSpec& spec, DataKind kind) {
   std::vector<std::string> faults = spec_faults(spec, kind);
   const TrainingOptions& training = spec.training;
+  if (spec.is_ensemble() || spec.fast) faults.emplace_back("ensembles are trained by `ignd train` alone");
   if (spec.data.path.empty()) faults.emplace_back("there is no path of a file");
   if (kind == DataKind::table && spec.dataset.target.empty()) faults.emplace_back("there is no column to predict");
   if (!(spec.dataset.validation > 0)) faults.emplace_back("there are no validation rows to choose the rate by");

@@ -106,6 +106,23 @@ RunKey count_key(const char* name, const Place& place, const std::string& help, 
   return key;
 }
 
+struct Range {
+  double low = 0, high = 0;
+};
+
+// Not set in the spec where it is to be guessed.
+template <class Member>
+RunKey guessed_count_key(const char* name, const Place& place, const std::string& help, Range range, Member member) {
+  RunKey key = make_key(name, Kind::count, place, help);
+  key.low = range.low;
+  key.high = range.high;
+  key.get = [member](const RunSpec& spec) { return member(spec) ? std::to_string(*member(spec)) : left_open; };
+  key.set = [member](RunSpec& spec, const std::string& value) {
+    member(spec) = value == left_open ? std::nullopt : std::optional(parse_count(value, "value"));
+  };
+  return key;
+}
+
 template <class Member>
 RunKey flag_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::flag, place, help);
@@ -194,6 +211,15 @@ void add_data_keys(std::vector<RunKey>& keys) {
       [](RunSpec& spec, const std::string& value) {
         spec.dataset.scaling = value == "standard" ? NumberScaling::standard : NumberScaling::robust;
       }));
+  add(guessed_count_key(
+      "pieces", table,
+      "Piecewise-linear features of each column of numbers, at most: 0, of an ensemble 32, if not given", {0, 1000},
+      [](auto& spec) -> auto& { return spec.dataset.pieces; }));
+  add(guessed_count_key(
+      "levels", table,
+      "Texts of a column that get a feature each, at most: 64, of an ensemble 256, if not given; a column with more "
+      "hashes them",
+      {1, 1e4}, [](auto& spec) -> auto& { return spec.dataset.levels; }));
 }
 
 void add_model_keys(std::vector<RunKey>& keys) {
@@ -202,10 +228,22 @@ void add_model_keys(std::vector<RunKey>& keys) {
   const auto add = [&](RunKey key) { keys.push_back(std::move(key)); };
   add(guessed_key(
       "model", {Use::all, group},
-      "linear, mlp: and widths, cnn:, lstm:, network: and layers, or a .toml file; if not given mlp:32,64,32, "
-      "for images cnn:32,64,128/128,64, for texts lstm:128x128; in studies also best-constant and best-linear, "
+      "linear, mlp: and widths, cnn:, lstm:, network: and layers, or a .toml file; if not given an ensemble, of one "
+      "network mlp:32,64,32, for images cnn:32,64,128/128,64, for texts lstm:128x128; in studies also best-constant "
+      "and best-linear, "
       "which take no steps",
       {}, [](auto& spec) -> auto& { return spec.model; }));
+  RunKey ensemble = guessed_count_key(
+      "ensemble", {Use::tables, group},
+      "Networks that are trained together and whose predictions are blended: 8 if no other option of the model or of "
+      "training is given, otherwise 1, if not given",
+      {1, 1000}, [](auto& spec) -> auto& { return spec.ensemble; });
+  RunKey fast = flag_key(
+      "fast", {Use::tables, group}, "Train a single small network", [](auto& spec) -> auto& { return spec.fast; });
+  for (RunKey* key : {&ensemble, &fast}) {  // which runs there are, and not what one of them is like
+    key->is_setting = false;
+    add(incidental(std::move(*key)));
+  }
   add(spec_key(
       "loss", {Use::all, group}, one_of(vector_loss_names()) + "; by the target if not given",
       [](auto& spec) -> auto& { return spec.dataset.loss; }));
@@ -227,17 +265,15 @@ void add_training_keys(std::vector<RunKey>& keys) {
   add(spec_key(
       "schedule", {Use::all, group}, "cosine, constant or robbins-monro, with options; cosine if not given",
       [](auto& spec) -> auto& { return spec.training.schedule; }));
-  RunKey epochs = make_key("epochs", Kind::count, samples,
-                           "Passes over the training samples: 20, for images and texts 5, if not given");
-  epochs.high = most_epochs;
-  epochs.get = [](const RunSpec& spec) { return spec.epochs ? std::to_string(*spec.epochs) : left_open; };
-  epochs.set = [](RunSpec& spec, const std::string& value) {
-    spec.epochs = value == left_open ? std::nullopt : std::optional(parse_count(value, "value"));
-  };
-  add(std::move(epochs));
-  add(count_key(
-      "patience", samples, "Epochs without a better validation loss before it stops", 1, most_epochs,
-      [](auto& spec) -> auto& { return spec.training.patience; }));
+  add(guessed_count_key(
+      "epochs", samples,
+      "Passes over the training samples: of a network 20, of an ensemble up to 60, for images and texts 5, if not "
+      "given",
+      {0, most_epochs}, [](auto& spec) -> auto& { return spec.epochs; }));
+  add(guessed_count_key(
+      "patience", samples,
+      "Epochs without a better validation loss before it stops: 10, in an ensemble at least half of all, if not given",
+      {1, most_epochs}, [](auto& spec) -> auto& { return spec.patience; }));
   add(flag_key(
       "last", samples, "Keep the last iterate, not the best",
       [](auto& spec) -> auto& { return spec.training.keep_last; }));
@@ -403,6 +439,7 @@ void RunSpec::complete(DataKind kind) {
                                                  : "lstm:128x128";
   training.model = model.empty() ? usual : model;
   training.epochs = epochs.value_or(kind == DataKind::table ? table_epochs : file_epochs);
+  training.patience = patience.value_or(TrainingOptions().patience);
   if (batch.size > 0 || batch.mode == BatchMode::exact) training.batch = batch;
 }
 

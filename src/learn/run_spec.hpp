@@ -40,15 +40,18 @@ struct RunSpec {
   DatasetOptions dataset;
   MethodWords method;                                      // of a run that is not part of a study
   std::string model;                                       // empty: by the kind of data, like
-  std::optional<std::uint64_t> epochs;                     // these
+  std::optional<std::uint64_t> epochs, patience;           // these
+  std::optional<std::uint64_t> ensemble;                   // networks; by the other options, unless
+  bool fast = false;                                       // it is to be a single one
   BatchOptions batch{.size = 0, .memory = 4'096'000'000};  // a size of 0: one sample at a time
   TrainingOptions training;
   RecordOptions record;
 
-  // Fills in the training's model, epochs and batch.
+  // Fills in the training's model, epochs, patience and batch.
   void complete(DataKind kind);
 
   bool is_baseline() const;
+  bool is_ensemble() const { return ensemble.value_or(1) > 1; }
 };
 
 // A key of a run. Its default value is that of RunSpec().

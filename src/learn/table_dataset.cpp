@@ -203,7 +203,10 @@ void TableDataset::fit_encoder() {
     // A group says nothing about rows of other groups; the time, like any number, may.
     if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
   }
-  encoder_ = Encoder::fit(table_, columns, split_.train, {.use_ids = options_.use_ids, .scaling = options_.scaling});
+  EncoderOptions encoding{.use_ids = options_.use_ids, .scaling = options_.scaling};
+  if (options_.pieces) encoding.pieces = *options_.pieces;
+  if (options_.levels) encoding.levels = *options_.levels;
+  encoder_ = Encoder::fit(table_, columns, split_.train, encoding);
   if (encoder_.features() == 0) {
     const auto is_id = [](const ColumnCode& code) { return code.reason == ColumnCode::DropReason::ids; };
     const bool ids = std::ranges::any_of(encoder_.columns(), is_id);

@@ -70,19 +70,32 @@ PredictionReport TableModel::predict_table(const Table& table, std::span<const C
   PredictionReport report{
       .samples = table.size(), .bad_rows = table.bad_rows().size(), .first_fault = table.first_fault()};
   ModelOutputs outputs_of(model());
-  std::vector<double> outputs(outputs_of.count());
-  std::vector<float> x(encoder_.features());
+  const std::size_t width = encoder_.features(), count = outputs_of.count(), together = outputs_of.together();
+  std::vector<double> outputs(together * count);
+  std::vector<float> features(together * width);
+  std::vector<Input<float>> inputs;
   PredictedSample sample;
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    sample.prediction.name = std::to_string(row + 1);
-    sample.kept = table.kept(row);
-    sample.usable = !table.is_bad(row);
-    if (sample.usable) {
+  for (std::size_t first = 0; first < table.size(); first += together) {
+    const std::size_t end = std::min(first + together, table.size());
+    inputs.clear();
+    for (std::size_t row = first; row < end; ++row) {
+      if (table.is_bad(row)) continue;
+      const auto x = std::span(features).subspan(inputs.size() * width, width);
       report.unknown_texts += encoder_.encode(table[row], at, x);
-      outputs_of({x}, outputs);
-      interpret(target(), outputs, sample.prediction);
+      inputs.push_back({x});
     }
-    if (!use(sample)) break;
+    if (!inputs.empty()) outputs_of(inputs, outputs);
+    auto next = outputs.begin();
+    for (std::size_t row = first; row < end; ++row) {
+      sample.prediction.name = std::to_string(row + 1);
+      sample.kept = table.kept(row);
+      sample.usable = !table.is_bad(row);
+      if (sample.usable) {
+        interpret(target(), {next, next + static_cast<std::ptrdiff_t>(count)}, sample.prediction);
+        next += static_cast<std::ptrdiff_t>(count);
+      }
+      if (!use(sample)) return report;
+    }
   }
   return report;
 }

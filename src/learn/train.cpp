@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/ensemble.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/recorded_run.hpp"
 #include "learn/run_checks.hpp"
@@ -91,16 +92,24 @@ std::vector<TrainOption> train_options() {
 }
 
 // A training that a program asked for.
-class LibraryTraining final : public RunObserver {
+class LibraryTraining final : public EnsembleObserver {
  public:
   LibraryTraining(RunSpec spec, const TrainProgress& progress)
       : spec_(std::move(spec)), progress_(progress), dataset_(read_dataset(spec_)) {}
 
   Trained train() {
+    std::optional<EnsemblePlan> plan;
+    if (spec_.is_ensemble()) plan = plan_ensemble(spec_, *dataset_);
+    if (plan) spec_.training = plan->network;
     check_run(*dataset_, spec_.training);
     if (!rate_of(spec_.method)) search_for_rate();
-    const RunSlot slot{&spec_.training, this};
-    train_group(engine_for(Machine::own), {&slot, 1}, *dataset_, stop_);
+    if (plan) {
+      plan->network.rate = spec_.training.rate;
+      train_ensemble(engine_for(Machine::own), *dataset_, *plan, *this, stop_);
+    } else {
+      const RunSlot slot{.options = &spec_.training, .observer = this};
+      train_group(engine_for(Machine::own), {&slot, 1}, *dataset_, stop_);
+    }
     if (!trained_) throw Error(nothing_learned);
     return std::move(*trained_);
   }

@@ -2,6 +2,7 @@
 
 #include "base/spec.hpp"
 #include "base/text.hpp"
+#include "ignd/ensemble.hpp"
 #include "ignd/error.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/mlp.hpp"
@@ -40,6 +41,10 @@ std::vector<std::size_t> parse_widths(Spec& spec) {
     spec.add_fault(fault.what());
     return {1};
   }
+}
+
+MlpOptions parse_mlp(Spec& spec, std::uint64_t seed) {
+  return {.activation = parse_activation(spec), .seed = seed, .outputs = spec.count("outputs", 1, 1, most_parameters)};
 }
 
 bool parse_bias(Spec& spec) { return spec.count("bias", 1, 0, 1) == 1; }
@@ -110,12 +115,19 @@ std::unique_ptr<Model<T>> make_model(std::string_view text, std::uint64_t seed) 
   }
   if (spec.name() == "mlp") {
     auto widths = parse_widths(spec);
-    const MlpOptions options{
-        .activation = parse_activation(spec), .seed = seed, .outputs = spec.count("outputs", 1, 1, most_parameters)};
+    const MlpOptions options = parse_mlp(spec, seed);
     spec.finish();
     return std::make_unique<Mlp<T>>(std::move(widths), options);
   }
-  const std::vector<std::string> known{"linear", "hashed-linear", "mlp", "network"};
+  if (spec.name() == "ensemble") {
+    auto widths = parse_widths(spec);
+    const EnsembleOptions options{.members = spec.count("members", 1, 1, most_parameters),
+                                  .linear = spec.count("linear", 0, 0, 1) == 1,
+                                  .network = parse_mlp(spec, seed)};
+    spec.finish();
+    return std::make_unique<Ensemble<T>>(std::move(widths), options);
+  }
+  const std::vector<std::string> known{"linear", "hashed-linear", "mlp", "ensemble", "network"};
   spec.refuse_name(known);
 }
 
