@@ -26,7 +26,8 @@ before a table says why no command prints it; with `<!-- end -->` behind, it say
 that), since another instruction set rounds differently and training carries roundings on. In `.222 ± .021` the mean may
 also differ by the deviation, and the deviation by a factor of five. Times and speeds are not compared.
 
-A block above the tier asked for is left out, and so is one whose data sets are not there; both are said. `--only` takes
+A block above the tier asked for is left out, and so is one whose data sets are not there, or whose command ends with
+the status 77 because the machine lacks what it needs; all of them are said. `--only` takes
 the blocks with that text in a command.
 
 It also fails where a table has decimals in its cells, or a transcript in its output, and no mark says where they come
@@ -49,6 +50,7 @@ TIERS = ["quick", "slow", "hours"]
 MARK = re.compile(r"^<!-- (run|from):(.*)-->$")
 BY_HAND = re.compile(r"^<!-- by hand: \S.*-->$")
 END = "<!-- end -->"
+UNAVAILABLE = 77
 SETTING = re.compile(r"(files|tier|within|stderr)=")
 NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?!\w)"
@@ -275,6 +277,10 @@ class CommandFailed(Exception):
     pass
 
 
+class CommandUnavailable(Exception):
+    pass
+
+
 class Runner:
     """Runs the commands of one page."""
 
@@ -316,6 +322,8 @@ class Runner:
             stderr=subprocess.DEVNULL if drops_stderr else subprocess.STDOUT,
             text=True,
         )
+        if folder and done.returncode == UNAVAILABLE:
+            raise CommandUnavailable(done.stdout.strip())
         if folder and done.returncode != 0:
             raise CommandFailed(f"{command} failed:\n{done.stdout.strip()}")
         return done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
@@ -382,6 +390,9 @@ def work_on(page, arguments, program):
                     new = transcript(old, runner, block.drops_stderr)
                 else:
                     new = runner.output(block.command, ROOT)
+            except CommandUnavailable as reason:
+                print(f"{name}: left out, {reason}")
+                continue
             except CommandFailed as failure:
                 wrong += 1
                 print(f"{name}: FAILED, {failure}")

@@ -35,6 +35,9 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
   test_needs="
     libgtest-dev       gtest/gtest.h
     python3            python3"
+  python_needs="
+    python3-dev        python3.11/Python.h
+    python3-venv       ../lib/python3.11/ensurepip"
   quality_needs="
     clang-format       clang-format
     clang-tidy         clang-tidy

@@ -55,6 +55,10 @@ class IGND_API Checkpoint {
   // Throws FileError.
   static Checkpoint read(const std::filesystem::path& path);
 
+  // The same in memory; `name` stands for a path in messages.
+  std::string to_bytes() const;
+  static Checkpoint from_bytes(std::string_view bytes, const std::filesystem::path& name = "checkpoint");
+
  private:
   std::map<std::string, Entry, std::less<>> entries_;
 };

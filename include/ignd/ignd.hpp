@@ -6,6 +6,7 @@
 #include "ignd/checkpoint.hpp"       // IWYU pragma: export
 #include "ignd/ensemble.hpp"         // IWYU pragma: export
 #include "ignd/error.hpp"            // IWYU pragma: export
+#include "ignd/frame.hpp"            // IWYU pragma: export
 #include "ignd/gradient_check.hpp"   // IWYU pragma: export
 #include "ignd/initial_weights.hpp"  // IWYU pragma: export
 #include "ignd/linear.hpp"           // IWYU pragma: export

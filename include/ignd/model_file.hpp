@@ -1,10 +1,14 @@
 #pragma once
 
 #include "ignd/api.hpp"
+#include "ignd/frame.hpp"
+#include "ignd/model.hpp"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ignd {
@@ -17,6 +21,19 @@ struct Prediction {
   std::string label = {};                  // for classes: its name
   std::vector<double> probabilities = {};  // for classes, in the order of classes(): of two, the positive one is last
   std::string name = {};                   // in a file: the number of the row, counted from 1, or the name of the file
+};
+
+// What a model says of the rows of a table, one after the other.
+struct Predictions {
+  std::vector<double> values = {};         // as Prediction::value
+  std::vector<double> probabilities = {};  // for classes, those of a row side by side
+};
+
+// The rows of a table as a model sees them.
+struct EncodedRows {
+  std::size_t features = 0;
+  std::vector<float> values = {};    // those of a row side by side
+  std::vector<double> targets = {};  // what the model learns for each row; empty if the table has no such column
 };
 
 // What a model's samples are: rows of a table, image files, texts in files or in a column of a table, or the examples
@@ -34,6 +51,10 @@ class IGND_API ModelFile {
   // Writes the model alone, without the state of its training run; the model of a stream can go on learning all the
   // same. Throws FileError; then the file is as it was.
   void save(const std::string& path) const;
+
+  // The same in memory, where `bytes` are those of a file.
+  static ModelFile from_bytes(std::string_view bytes);
+  std::string to_bytes() const;
 
   ModelKind kind() const;
   const std::string& target() const;
@@ -54,6 +75,18 @@ class IGND_API ModelFile {
   // "loss", "rmse", "accuracy", ... `weight` is a column of importance weights. Throws FileError, and Error where a
   // prediction is not finite.
   std::map<std::string, double> evaluate(const std::string& path, const std::string& weight = {}) const;
+
+  // Predicts all rows of a table in memory. Throws InvalidArgument if a column is missing or the model's samples are
+  // files, and BadSample, with the row, if a cell is not what it was in training.
+  Predictions predict_frame(const Frame& frame) const;
+
+  // For going on with a model of a table in one's own way: its loss, its inputs and targets for the rows of a table,
+  // a copy of the model alone, and the same file with that model trained further. Throw as predict_frame does, and
+  // InvalidArgument for a model of another spec.
+  std::string loss() const;
+  EncodedRows encode_frame(const Frame& frame) const;
+  std::unique_ptr<Model<float>> model() const;
+  ModelFile with_model(const Model<float>& model) const;
 
  private:
   friend class LibraryTraining;

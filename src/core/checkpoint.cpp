@@ -203,8 +203,13 @@ void Checkpoint::write(const std::filesystem::path& path) const { write_file_ato
 Checkpoint Checkpoint::read(const std::filesystem::path& path) {
   const std::string start = read_file(path, header_size);
   check_header(start, Reader(start, path));
-  const std::string bytes = read_file(path);
-  Reader reader(bytes, path);
+  return from_bytes(read_file(path), path);
+}
+
+std::string Checkpoint::to_bytes() const { return serialize(entries_); }
+
+Checkpoint Checkpoint::from_bytes(std::string_view bytes, const std::filesystem::path& name) {
+  Reader reader(bytes, name);
   check_header(bytes, reader);
   check_size_and_checksum(bytes, reader);
   reader.take(magic.size() + sizeof format_version);
@@ -217,13 +222,13 @@ Checkpoint Checkpoint::read(const std::filesystem::path& path) {
     const auto type = reader.number<std::uint32_t>();
     const auto count = reader.number<std::uint64_t>();
     if (type >= element_sizes.size()) reader.fail(fmt::format("has an entry of unknown type {}", type));
-    const std::string name(reader.take_padded(name_size));
+    const std::string entry(reader.take_padded(name_size));
     // Divided, not multiplied: a count read from a file may overflow.
     if (count > reader.left() / element_sizes[type])
-      reader.fail(fmt::format("has an impossible size for {}", in_quotes(name)));
+      reader.fail(fmt::format("has an impossible size for {}", in_quotes(entry)));
     const std::string_view bytes_of_entry = reader.take_padded(count * element_sizes[type]);
-    if (!checkpoint.entries_.try_emplace(name, make_entry(type, bytes_of_entry)).second) {
-      reader.fail(fmt::format("has the entry {} twice", in_quotes(name)));
+    if (!checkpoint.entries_.try_emplace(entry, make_entry(type, bytes_of_entry)).second) {
+      reader.fail(fmt::format("has the entry {} twice", in_quotes(entry)));
     }
   }
   if (reader.left() != checksum_size) reader.fail("has bytes that belong to no entry");

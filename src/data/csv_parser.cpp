@@ -13,16 +13,17 @@
 namespace ignd {
 namespace {
 
-// Visits the first rows of a text until `visit` returns false.
-template <class Visit>
-void visit_rows(std::string_view beginning, char delimiter, Visit visit) {
-  constexpr int rows = 1000;
+void visit_rows(std::string_view beginning, char delimiter, const RowVisitor& visit) {
   CsvRow row(delimiter);
+  std::vector<std::string_view> fields;
   const char* at = beginning.data();
   const char* end = at + beginning.size();
-  for (int i = 0; i < rows && at < end; ++i) {
+  for (std::size_t i = 0; i < first_row_count && at < end; ++i) {
     at = row.split(at, end, false);
-    if (at == nullptr || !visit(row)) return;
+    if (at == nullptr) return;
+    fields.clear();
+    for (std::size_t c = 0; c < row.size(); ++c) fields.push_back(row[c]);
+    if (!visit(fields)) return;
   }
 }
 
@@ -40,15 +41,19 @@ ColumnPlan::ColumnPlan(std::set<std::string, std::less<>> texts, std::map<std::s
 
 std::vector<CsvColumn> ColumnPlan::columns(const std::vector<std::string>& names, std::string_view beginning,
                                            char delimiter) {
+  return columns(names, [&](const RowVisitor& visit) { visit_rows(beginning, delimiter, visit); });
+}
+
+std::vector<CsvColumn> ColumnPlan::columns(const std::vector<std::string>& names, const FirstRows& first_rows) {
   std::vector<bool> plain(names.size(), true);
-  visit_rows(beginning, delimiter, [&](const CsvRow& row) {
+  first_rows([&](std::span<const std::string_view> row) {
     for (std::size_t c = 0; c < std::min(names.size(), row.size()); ++c) {
       double value = 0;
       if (plain[c] && !is_number(row[c], value) && !is_missing(row[c])) plain[c] = false;
     }
     return true;
   });
-  const std::vector<FormatGuess> guesses = guess_formats(plain, beginning, delimiter);
+  const std::vector<FormatGuess> guesses = guess_formats(plain, first_rows);
   std::vector<CsvColumn> columns(names.size());
   for (std::size_t c = 0; c < names.size(); ++c) columns[c] = column(names[c], plain[c], guesses[c]);
   return columns;
@@ -74,11 +79,10 @@ std::string ColumnPlan::doubt(const FormatGuess& guess) const {
   return fmt::format("its numbers have a decimal {}, which --decimal excludes", *comma ? "comma" : "point");
 }
 
-std::vector<FormatGuess> ColumnPlan::guess_formats(const std::vector<bool>& plain, std::string_view beginning,
-                                                   char delimiter) {
+std::vector<FormatGuess> ColumnPlan::guess_formats(const std::vector<bool>& plain, const FirstRows& first_rows) {
   std::vector<FormatGuess> guesses(plain.size());
   bool point = false;
-  visit_rows(beginning, delimiter, [&](const CsvRow& row) {
+  first_rows([&](std::span<const std::string_view> row) {
     bool alive = false;
     for (std::size_t c = 0; c < std::min(plain.size(), row.size()); ++c) {
       if (plain[c]) {
@@ -119,29 +123,57 @@ CsvColumn ColumnPlan::column(const std::string& name, bool plain, const FormatGu
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* remedy = "; --bad-rows skip ignores such rows";
 
 }  // namespace
 
+double CellReader::read(std::string_view field, std::string& fault) {
+  if (column_.kind == ColumnKind::number) {
+    double value = missing;
+    if (!is_plain()) {
+      if (const auto formatted = column_.format.read(field)) return *formatted;
+    } else if (is_number(field, value)) {
+      return value;
+    }
+    return is_missing(field) ? missing : misfit(field, fault);
+  }
+  if (is_missing(field)) return missing;
+  if (column_.watched && guess_.is_alive()) guess_.add(field);
+  return read_category(trim(field));
+}
+
+double CellReader::read_category(std::string_view text) {
+  const std::uint64_t code = text_code(text);
+  // One label more than the limit shows that there are too many.
+  if (labels_.size() <= most_labels && !labels_.contains(code)) labels_.emplace(code, text);
+  return static_cast<double>(code);
+}
+
+// Handles a cell that contradicts its column's format. If a model has fixed the format, the row is bad.
+double CellReader::misfit(std::string_view field, std::string& fault) {
+  if (!column_.given) {
+    not_numbers_ = true;
+  } else if (fault.empty()) {
+    fault =
+        fmt::format("column {} is {}, not a {}", in_quotes(name_), in_quotes(trim(field)), column_.format.describe());
+  }
+  return missing;
+}
+
 CsvPart::CsvPart(const std::vector<CsvColumn>& columns, char delimiter, Rules rules)
-    : columns_(columns),
-      delimiter_(delimiter),
+    : delimiter_(delimiter),
       rules_(std::move(rules)),
       keeps_(std::ranges::find(rules_.keep, true) != rules_.keep.end()),
-      row_(delimiter),
-      labels_(columns.size()),
-      not_numbers_(columns.size(), false),
-      guesses_(columns.size()) {
+      row_(delimiter) {
   rules_.keep.resize(columns.size());
-  for (const CsvColumn& column : columns) {
-    const bool plain = column.kind == ColumnKind::number && column.format.kind == CellFormat::Kind::plain;
-    kinds_.push_back(plain ? ColumnKind::number : ColumnKind::text);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    readers_.emplace_back(columns[c], rules_.names[c]);
+    plain_.push_back(readers_[c].is_plain() ? 1 : 0);
   }
 }
 
 std::size_t CsvPart::parse(std::string_view text, bool all, std::uint64_t first_line) {
   // Each field except the last is followed by a byte, so this is enough for any text.
-  const std::size_t most = text.size() + kinds_.size();
+  const std::size_t most = text.size() + plain_.size();
   count_ = 0;
   make_room(most);
   line_ = first_line;
@@ -166,10 +198,10 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
   double* value = values_.get() + count_;
   bad_field_.clear();
   const std::size_t kept = kept_.size();
-  const std::size_t last = kinds_.size() - 1;
+  const std::size_t last = plain_.size() - 1;
   for (std::size_t c = 0; c <= last; ++c, ++value) {
     const char* stop = nullptr;
-    if (kinds_[c] == ColumnKind::number) stop = read_number(at, end, *value);
+    if (plain_[c] != 0) stop = read_number(at, end, *value);
     if (stop == nullptr || stop == end || *stop != (c < last ? delimiter_ : '\n')) {
       stop = at;
       while (stop < end && *stop != delimiter_ && *stop != '\n') ++stop;
@@ -177,7 +209,7 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
         kept_.resize(kept);
         return nullptr;
       }
-      *value = field_value(c, {at, stop});
+      *value = readers_[c].read({at, stop}, bad_field_);
     }
     if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim({at, stop}));
     at = stop + 1;
@@ -189,7 +221,7 @@ const char* CsvPart::plain_row(const char* at, const char* end) {
 const char* CsvPart::any_row(const char* at, const char* end, bool all) {
   const char* next = row_.split(at, end, all);
   if (next == nullptr) return nullptr;
-  if (row_.blank() && kinds_.size() > 1) {
+  if (row_.blank() && plain_.size() > 1) {
     line_ += row_.lines();
     return next;
   }
@@ -197,21 +229,21 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
     fault_ = Fault{line_, "opens quotes that are never closed"};
     return next;
   }
-  if (row_.size() != kinds_.size()) {
+  if (row_.size() != plain_.size()) {
     std::string what =
-        fmt::format("has {} field{} instead of {}", row_.size(), row_.size() == 1 ? "" : "s", kinds_.size());
+        fmt::format("has {} field{} instead of {}", row_.size(), row_.size() == 1 ? "" : "s", plain_.size());
     if (rules_.skip_bad_rows) {
       skip_row(std::move(what));
       line_ += row_.lines();
     } else {
-      fault_ = Fault{line_, what + remedy};
+      fault_ = Fault{line_, what + bad_row_remedy};
     }
     return next;
   }
   bad_field_.clear();
-  make_room(count_ + kinds_.size());
-  for (std::size_t c = 0; c < kinds_.size(); ++c) {
-    values_[count_ + c] = field_value(c, row_[c]);
+  make_room(count_ + plain_.size());
+  for (std::size_t c = 0; c < plain_.size(); ++c) {
+    values_[count_ + c] = readers_[c].read(row_[c], bad_field_);
     if (keeps_ && rules_.keep[c]) kept_.emplace_back(trim(row_[c]));
   }
   end_row(row_.lines());
@@ -221,14 +253,14 @@ const char* CsvPart::any_row(const char* at, const char* end, bool all) {
 // Completes a row with the right number of fields.
 void CsvPart::end_row(std::uint64_t lines) {
   if (!bad_field_.empty() && !rules_.skip_bad_rows) {
-    fault_ = Fault{line_, bad_field_ + remedy, true};
+    fault_ = Fault{line_, bad_field_ + bad_row_remedy, true};
     return;
   }
   if (!bad_field_.empty()) {
     if (bad_rows_.empty()) first_bad_ = Fault{line_, std::move(bad_field_), true};
     bad_rows_.push_back(rows());
   }
-  count_ += kinds_.size();
+  count_ += plain_.size();
   line_ += lines;
 }
 
@@ -236,9 +268,9 @@ void CsvPart::end_row(std::uint64_t lines) {
 void CsvPart::skip_row(std::string what) {
   if (bad_rows_.empty()) first_bad_ = Fault{line_, std::move(what)};
   bad_rows_.push_back(rows());
-  make_room(count_ + kinds_.size() + 1);
-  std::fill_n(values_.get() + count_, kinds_.size(), missing);
-  count_ += kinds_.size();
+  make_room(count_ + plain_.size() + 1);
+  std::fill_n(values_.get() + count_, plain_.size(), missing);
+  count_ += plain_.size();
   kept_.resize(kept_.size() + static_cast<std::size_t>(std::ranges::count(rules_.keep, true)));
 }
 
@@ -249,42 +281,6 @@ void CsvPart::make_room(std::size_t values) {
   std::copy_n(values_.get(), count_, larger.get());
   values_ = std::move(larger);
   room_ = room;
-}
-
-double CsvPart::field_value(std::size_t column, std::string_view field) {
-  if (kinds_[column] == ColumnKind::text) return text_value(column, field);
-  double value = missing;
-  if (!is_number(field, value) && !is_missing(field)) return misfit(column, field);
-  return value;
-}
-
-double CsvPart::formatted_value(std::size_t column, std::string_view field) {
-  if (const auto value = columns_[column].format.read(field)) return *value;
-  return is_missing(field) ? missing : misfit(column, field);
-}
-
-// Handles a cell that contradicts its column's format. If a model has fixed the format, the row is bad.
-double CsvPart::misfit(std::size_t column, std::string_view field) {
-  if (!columns_[column].given) {
-    not_numbers_[column] = true;
-    changed_ = true;
-  } else if (bad_field_.empty()) {
-    bad_field_ = fmt::format("column {} is {}, not a {}", in_quotes(rules_.names[column]), in_quotes(trim(field)),
-                             columns_[column].format.describe());
-  }
-  return missing;
-}
-
-double CsvPart::text_value(std::size_t column, std::string_view field) {
-  if (columns_[column].kind == ColumnKind::number) return formatted_value(column, field);
-  if (is_missing(field)) return missing;
-  if (columns_[column].watched && guesses_[column].is_alive()) guesses_[column].add(field);
-  const std::string_view text = trim(field);
-  const std::uint64_t code = text_code(text);
-  Labels& known = labels_[column];
-  // One label more than the limit shows that there are too many.
-  if (known.size() <= most_labels && !known.contains(code)) known.emplace(code, text);
-  return static_cast<double>(code);
 }
 
 }  // namespace ignd

@@ -4,6 +4,7 @@
 #include "data/csv.hpp"
 #include "data/table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -26,7 +28,12 @@ struct CsvColumn {
   bool watched = false;    // a text column that may turn out to have a format
 };
 
-// Decides how to read the columns of a file. The first rows decide, so that most files are read once. If later rows
+// Visits the first rows of a table, as the texts of their fields, until `visit` returns false.
+using RowVisitor = std::function<bool(std::span<const std::string_view> fields)>;
+using FirstRows = std::function<void(const RowVisitor& visit)>;
+inline constexpr std::size_t first_row_count = 1000;
+
+// Decides how to read the columns of a table. The first rows decide, so that most files are read once. If later rows
 // contradict them, the plan is updated and the file is read again.
 class ColumnPlan {
  public:
@@ -34,6 +41,7 @@ class ColumnPlan {
   ColumnPlan(std::set<std::string, std::less<>> texts, std::map<std::string, CellFormat> formats,
              std::optional<bool> decimal_comma);
 
+  std::vector<CsvColumn> columns(const std::vector<std::string>& names, const FirstRows& first_rows);
   std::vector<CsvColumn> columns(const std::vector<std::string>& names, std::string_view beginning, char delimiter);
 
   // Some cells of a numeric column are not numbers: the next pass examines all of its cells.
@@ -47,7 +55,7 @@ class ColumnPlan {
   std::string doubt(const FormatGuess& guess) const;
 
  private:
-  std::vector<FormatGuess> guess_formats(const std::vector<bool>& plain, std::string_view beginning, char delimiter);
+  std::vector<FormatGuess> guess_formats(const std::vector<bool>& plain, const FirstRows& first_rows);
   CsvColumn column(const std::string& name, bool plain, const FormatGuess& guess) const;
 
   std::set<std::string, std::less<>> texts_;
@@ -57,6 +65,35 @@ class ColumnPlan {
   std::map<std::string, CellFormat> decided_;
   std::optional<bool> comma_in_file_;  // not given: the file shows no decimal mark, or both
 };
+
+// Reads the cells of one column as numbers, and learns meanwhile whether they are what the plan took them for.
+class CellReader {
+ public:
+  CellReader(const CsvColumn& column, std::string name) : column_(column), name_(std::move(name)) {}
+
+  // NaN for a missing value. A cell that contradicts a format which is given makes its row bad: `fault`, where it is
+  // empty, says why.
+  double read(std::string_view field, std::string& fault);
+  double read_category(std::string_view text);  // whatever it looks like
+
+  bool is_plain() const { return column_.kind == ColumnKind::number && column_.format.kind == CellFormat::Kind::plain; }
+  bool is_text() const { return column_.kind == ColumnKind::text; }
+  bool not_numbers() const { return not_numbers_; }    // what was taken for numbers is something else
+  const FormatGuess& guess() const { return guess_; }  // what the cells of a watched text column look like
+  Labels& labels() { return labels_; }
+
+ private:
+  double misfit(std::string_view field, std::string& fault);
+
+  CsvColumn column_;
+  std::string name_;
+  Labels labels_;
+  FormatGuess guess_;
+  bool not_numbers_ = false;
+};
+
+// The end of the message about a bad row.
+inline constexpr const char* bad_row_remedy = "; --bad-rows skip ignores such rows";
 
 // Turns rows of text into rows of numbers, one block of text at a time.
 class CsvPart {
@@ -84,39 +121,29 @@ class CsvPart {
   std::span<const double> values() const { return {values_.get(), count_}; }
   std::uint64_t next_line() const { return line_; }
   const std::optional<Fault>& fault() const { return fault_; }
-  std::size_t rows() const { return count_ / kinds_.size(); }
+  std::size_t rows() const { return count_ / plain_.size(); }
   const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }  // from 0
   const std::optional<Fault>& first_bad_row() const { return first_bad_; }
   std::vector<std::string>& kept() { return kept_; }  // row by row
 
-  // About all blocks: whether a numeric column turned out not to be one, which columns, and the labels of text columns.
-  bool changed() const { return changed_; }
-  const std::vector<bool>& not_numbers() const { return not_numbers_; }
-  // What the cells of a watched text column look like.
-  const FormatGuess& guess(std::size_t column) const { return guesses_[column]; }
-  Labels& labels(std::size_t column) { return labels_[column]; }
+  // About all blocks: whether a numeric column turned out not to be one, and what each column has learned.
+  bool changed() const { return std::ranges::any_of(readers_, &CellReader::not_numbers); }
+  CellReader& reader(std::size_t column) { return readers_[column]; }
+  const CellReader& reader(std::size_t column) const { return readers_[column]; }
 
  private:
   const char* plain_row(const char* at, const char* end);
   const char* any_row(const char* at, const char* end, bool all);
-  double field_value(std::size_t column, std::string_view field);
-  double text_value(std::size_t column, std::string_view field);
-  double formatted_value(std::size_t column, std::string_view field);
-  double misfit(std::size_t column, std::string_view field);
   void end_row(std::uint64_t lines);
   void skip_row(std::string what);
   void make_room(std::size_t values);
 
-  std::vector<CsvColumn> columns_;
-  std::vector<ColumnKind> kinds_;  // number: plain numbers, which have a fast path
+  std::vector<CellReader> readers_;
+  std::vector<char> plain_;  // 1: columns of plain numbers, which have a fast path
   char delimiter_;
   Rules rules_;
   bool keeps_ = false;  // any column
   CsvRow row_;
-  std::vector<Labels> labels_;
-  std::vector<bool> not_numbers_;
-  std::vector<FormatGuess> guesses_;
-  bool changed_ = false;
   std::unique_ptr<double[]> values_;
   std::size_t room_ = 0;
   std::size_t count_ = 0;

@@ -17,7 +17,10 @@ namespace ignd {
 
 namespace fs = std::filesystem;
 
-std::string DataFile::name() const { return path == "-" ? "the standard input" : quoted_path(path); }
+std::string DataFile::name() const {
+  if (frame != nullptr) return "the table";
+  return path == "-" ? "the standard input" : quoted_path(path);
+}
 
 CsvDialect DataFile::dialect() const {
   CsvDialect dialect;
@@ -49,6 +52,7 @@ Table DataFile::read(TableOptions options) const {
       column.comma = *options.decimal_comma;
     }
   }
+  if (frame != nullptr) return Table::of_frame(*frame, options);
   const FormatInfo* const named = find_format(format);
   if (named != nullptr && !named->makes_tables) {
     throw InvalidArgument(fmt::format("files in the format {} are for train --stream and its models", format));
@@ -66,6 +70,7 @@ Table DataFile::read(TableOptions options) const {
 
 void DataFile::refuse_without_target() const {
   constexpr const char* question = "name the column to predict with --target";
+  if (frame != nullptr) throw InvalidArgument("name the column to predict as the target");
   refuse_model(path);
   refuse_tables_in(path);
   std::error_code fault;

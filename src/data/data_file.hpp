@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/table.hpp"
+#include "ignd/frame.hpp"
 
 #include <map>
 #include <string>
@@ -8,14 +9,15 @@
 
 namespace ignd {
 
-// A table in a file, and what the user says about it. What is empty is guessed.
+// A table in a file or in memory, and what the user says about it. What is empty is guessed.
 struct DataFile {
-  std::string path;  // "-" is the standard input
-  std::string format;
-  std::string delimiter;
-  std::string header;
+  std::string path = {};  // "-" is the standard input
+  std::string format = {};
+  std::string delimiter = {};
+  std::string header = {};
   std::vector<std::string> columns = {};  // that must exist
   std::string decimal = {};               // "point" or "comma"
+  const Frame* frame = nullptr;           // the table, in place of a path
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument

@@ -200,12 +200,12 @@ class CsvLoader {
   // A numeric column turned out not to be one: no more rows are kept.
   bool changed() const { return changed_; }
   bool not_numbers(std::size_t column) const {
-    return first_.not_numbers()[column] || (second_ && second_->not_numbers()[column]);
+    return first_.reader(column).not_numbers() || (second_ && second_->reader(column).not_numbers());
   }
 
   FormatGuess guess(std::size_t column) const {
-    FormatGuess guess = first_.guess(column);
-    if (second_) guess.merge(second_->guess(column));
+    FormatGuess guess = first_.reader(column).guess();
+    if (second_) guess.merge(second_->reader(column).guess());
     return guess;
   }
   const std::vector<std::size_t>& bad_rows() const { return bad_rows_; }
@@ -215,8 +215,8 @@ class CsvLoader {
   std::vector<std::string> kept() { return std::move(kept_); }
   RowStore rows() { return std::move(store_); }
   Labels labels(std::size_t column) {
-    Labels labels = std::move(first_.labels(column));
-    if (second_) labels.merge(second_->labels(column));
+    Labels labels = std::move(first_.reader(column).labels());
+    if (second_) labels.merge(second_->reader(column).labels());
     if (labels.size() > most_labels) labels.clear();
     return labels;
   }

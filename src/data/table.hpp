@@ -56,6 +56,7 @@ class RowStore {
 };
 
 class ByteSource;
+struct Frame;
 
 enum class ColumnKind { number, text };
 
@@ -104,6 +105,11 @@ class Table {
   static Table read_svmlight(const std::string& path, const TableOptions& options);
   // Guesses which of the two it is.
   static Table read(const std::string& path, const TableOptions& options);
+
+  // A table in memory, to the same numbers as a file with its cells. The options of files (dialect, threads, block)
+  // mean nothing here, and keep cannot be used. Throws InvalidArgument for columns without a name or of one name, and
+  // BadSample, with the row, for a cell that does not fit a given format.
+  static Table of_frame(const Frame& frame, const TableOptions& options);
 
   // Columns of numbers that were computed, row after row.
   static Table of_numbers(const std::vector<std::string>& names, std::span<const double> rows);

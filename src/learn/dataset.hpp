@@ -44,6 +44,7 @@ struct DatasetOptions {
   double target_factor = 1;                               // times this
   bool above_median = false;                              // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
+  std::uint64_t last_validation = 0;  // if not 0, the last rows are for validation, and all others for training
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
 

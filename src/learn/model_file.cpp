@@ -3,9 +3,12 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/recorded_run.hpp"
+#include "learn/table_model.hpp"
 #include "learn/trained_model.hpp"
 
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace ignd {
 
@@ -19,6 +22,17 @@ void ModelFile::save(const std::string& path) const {
   Checkpoint checkpoint;
   model_->save(checkpoint);
   checkpoint.write(path);
+}
+
+ModelFile ModelFile::from_bytes(std::string_view bytes) {
+  const std::string name = "model";
+  return ModelFile(TrainedModel::load(name, Checkpoint::from_bytes(bytes, name)));
+}
+
+std::string ModelFile::to_bytes() const {
+  Checkpoint checkpoint;
+  model_->save(checkpoint);
+  return checkpoint.to_bytes();
 }
 
 ModelKind ModelFile::kind() const { return model_->kind(); }
@@ -44,6 +58,50 @@ std::map<std::string, double> ModelFile::evaluate(const std::string& path, const
     check_measured(made);
     return named_scores(made.scores);
   });
+}
+
+namespace {
+
+const TableModel& table_model(const TrainedModel& model) {
+  const auto* of_table = dynamic_cast<const TableModel*>(&model);
+  if (of_table == nullptr) throw InvalidArgument("the model was not trained on a table, and cannot read one in memory");
+  return *of_table;
+}
+
+}  // namespace
+
+std::string ModelFile::loss() const { return model_->loss(); }
+
+EncodedRows ModelFile::encode_frame(const Frame& frame) const { return table_model(*model_).encode(frame); }
+
+std::unique_ptr<Model<float>> ModelFile::model() const { return table_model(*model_).model().clone(); }
+
+ModelFile ModelFile::with_model(const Model<float>& model) const {
+  const TableModel& before = table_model(*model_);
+  if (model.spec() != before.spec()) {
+    throw InvalidArgument(
+        fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), before.spec()));
+  }
+  Checkpoint checkpoint;
+  before.save(checkpoint);
+  save_trained_model(checkpoint, before.target(), before.loss(), model);
+  return ModelFile(TrainedModel::load(checkpoint));
+}
+
+Predictions ModelFile::predict_frame(const Frame& frame) const {
+  table_model(*model_);
+  NewData data;
+  data.file.frame = &frame;
+  Predictions made;
+  made.values.reserve(frame.rows);
+  made.probabilities.reserve(frame.rows * classes().size());
+  model_->predict(data, [&](const PredictedSample& sample) {
+    made.values.push_back(sample.prediction.value);
+    const auto& probabilities = sample.prediction.probabilities;
+    made.probabilities.insert(made.probabilities.end(), probabilities.begin(), probabilities.end());
+    return true;
+  });
+  return made;
 }
 
 }  // namespace ignd

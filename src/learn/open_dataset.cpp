@@ -34,6 +34,7 @@ constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
 // The data set of the catalogue that a spec names in place of a path; null: the path is one.
 const DataSet* named_set(const RunSpec& spec) {
+  if (spec.data.frame != nullptr) return nullptr;
   std::error_code ignored;
   if (fs::exists(spec.data.path, ignored)) return nullptr;
   const auto& sets = data_sets();
@@ -239,6 +240,7 @@ DataKind kind_of_data(const RunSpec& spec) {
     return set->name == "imdb" ? DataKind::texts : DataKind::table;
   }
   if (!spec.dataset.text.empty()) return DataKind::texts;
+  if (spec.data.frame != nullptr) return DataKind::table;
   if (!holds_files(spec.data.path)) return DataKind::table;
   return kind_of_files(spec.data.path) == SampleKind::images ? DataKind::images : DataKind::texts;
 }

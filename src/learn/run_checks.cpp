@@ -105,7 +105,7 @@ RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
   choose_ensemble(spec, given, kind);
   spec.complete(kind);
-  if (spec.data.path.empty()) throw InvalidArgument("name the file to train on");
+  if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
   const auto [use, samples] = info_of(kind);
   refuse_foreign_keys(given, use, fmt::format("cannot be given for {}", samples));
   if (kind == DataKind::table) check_table(spec);

@@ -159,7 +159,14 @@ Split TableDataset::split_rows(const Target& target) const {
     return keys;
   };
   Split split;
-  if (options_.split_by) {
+  if (options_.last_validation > 0) {
+    const auto first = table_.size() - std::min<std::size_t>(options_.last_validation, table_.size());
+    const auto training = static_cast<std::size_t>(std::ranges::lower_bound(rows_, first) - rows_.begin());
+    if (training == 0) throw InvalidArgument("there are no training rows before the validation rows");
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      (i < training ? split.train : split.validation).push_back(static_cast<std::uint32_t>(i));
+    }
+  } else if (options_.split_by) {
     split = split_by_group(keys_of(table_.find(*options_.split_by)), fractions, options_.seed);
   } else if (options_.split_time) {
     const std::size_t column = table_.find(*options_.split_time);

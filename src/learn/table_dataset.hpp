@@ -44,7 +44,9 @@ class TableDataset final : public Dataset {
   double target_in_units(std::uint32_t row) const override;
   double row_weight(std::uint32_t row) const override;
   double target_deviation() const override { return target_deviation_; }
-  bool rows_are_exchangeable() const override { return !options_.split_by && !options_.split_time; }
+  bool rows_are_exchangeable() const override {
+    return !options_.split_by && !options_.split_time && options_.last_validation == 0;
+  }
   std::size_t bytes() const override;
   std::uint64_t fingerprint() const override;
   void save_reader(Checkpoint& checkpoint) const override;

@@ -143,4 +143,25 @@ Evaluation TableModel::evaluate(const NewData& data) const {
   });
 }
 
+EncodedRows TableModel::encode(const Frame& frame) const {
+  NewData data;
+  data.file.frame = &frame;
+  const bool has_target =
+      std::ranges::any_of(frame.columns, [&](const auto& column) { return column.first == target().name; });
+  const Table table = read(data, has_target);
+  EncodedRows rows{.features = encoder_.features()};
+  rows.values.resize(table.size() * rows.features);
+  blaming(data.file, [&] {
+    const auto at = encoder_.match(table);
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      encoder_.encode(table[row], at, std::span(rows.values).subspan(row * rows.features, rows.features));
+    }
+    if (!has_target) return;
+    const TableDataset dataset(table, encoder_, target(), loss());
+    std::vector<float> scratch(dataset.scratch_size());
+    for (const std::uint32_t row : dataset.split().test) rows.targets.push_back(dataset.sample(row, scratch).y);
+  });
+  return rows;
+}
+
 }  // namespace ignd

@@ -24,6 +24,9 @@ class TableModel final : public RunModel {
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
 
+  // The inputs of the model for the rows of a frame and, if it has the target's column, what is learned for them.
+  EncodedRows encode(const Frame& frame) const;
+
  private:
   void save_reader(Checkpoint& checkpoint) const override;
   void describe_inputs(ModelDescription& description) const override;

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,10 +20,32 @@
 namespace ignd {
 namespace {
 
+bool is_train_option(const RunKey& key) { return key.is_option && (key.uses & (RunKey::tables | RunKey::files)) != 0; }
+
+// A table in memory has been read, and its path is no file.
+bool is_about_files(const RunKey& key) {
+  static const std::set<std::string> names{"format", "delimiter", "header"};
+  return (key.uses & RunKey::tables) == 0 || names.contains(key.name);
+}
+
+TrainOption train_option(const RunKey& key) {
+  using Kind = TrainOption::Kind;
+  const Kind kind = key.kind == SettingKey::Kind::number  ? Kind::number
+                    : key.kind == SettingKey::Kind::count ? Kind::count
+                    : key.kind == SettingKey::Kind::flag  ? Kind::flag
+                                                          : Kind::word;
+  return {.name = key.name,
+          .kind = kind,
+          .default_value = key.default_value,
+          .choices = key.choices,
+          .help = key.help,
+          .for_frames = !is_about_files(key)};
+}
+
 void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
   std::vector<std::string> known;
   for (const RunKey& key : run_keys()) {
-    if (!key.is_option || (key.uses & (RunKey::tables | RunKey::files)) == 0) continue;
+    if (!is_train_option(key)) continue;
     known.push_back(key.name);
     if (key.name != name) continue;
     key.set(spec, canonical_value(key, value, fmt::format("the option '{}'", name)));
@@ -32,24 +54,48 @@ void set_key(RunSpec& spec, const std::string& name, const std::string& value) {
   throw InvalidArgument(fmt::format("there is no option {}{}", in_quotes(name), suggestion(name, known)));
 }
 
-RunSpec spec_from(const std::string& path, const TrainSettings& settings) {
-  RunSpec spec;
-  spec.data.path = path;
+GivenKeys given_keys(const TrainSettings& settings) {
   GivenKeys given{.open = "'", .close = "'"};
-  for (const auto& [name, value] : settings) {
-    set_key(spec, name, value);
-    given.names.insert(name);
+  for (const auto& [name, value] : settings) given.names.insert(name);
+  return given;
+}
+
+RunSpec spec_from(DataFile data, const TrainSettings& settings) {
+  RunSpec spec;
+  spec.data = std::move(data);
+  for (const auto& [name, value] : settings) set_key(spec, name, value);
+  const DataKind kind = kind_of_data(spec);
+  return complete_spec(std::move(spec), given_keys(settings), kind);
+}
+
+RunSpec frame_spec(const Frame& frame, const TrainSettings& settings, std::size_t validation_rows) {
+  const GivenKeys given = given_keys(settings);
+  for (const TrainOption& option : train_options()) {
+    if (!option.for_frames) given.refuse({option.name}, "cannot be given for a table in memory");
   }
-  return complete_spec(std::move(spec), given, kind_of_data(spec));
+  if (validation_rows > 0) {
+    given.refuse({"validation", "test", "split-by", "split-time"}, "cannot be given beside validation rows");
+  }
+  RunSpec spec = spec_from({.frame = &frame}, settings);
+  spec.dataset.last_validation = validation_rows;
+  return spec;
 }
 
 }  // namespace
 
+std::vector<TrainOption> train_options() {
+  std::vector<TrainOption> options;
+  for (const RunKey& key : run_keys()) {
+    if (is_train_option(key)) options.push_back(train_option(key));
+  }
+  return options;
+}
+
 // A training that a program asked for.
 class LibraryTraining final : public EnsembleObserver {
  public:
-  LibraryTraining(const std::string& path, const TrainSettings& settings, const TrainProgress& progress)
-      : spec_(spec_from(path, settings)), progress_(progress), dataset_(read_dataset(spec_)) {}
+  LibraryTraining(RunSpec spec, const TrainProgress& progress)
+      : spec_(std::move(spec)), progress_(progress), dataset_(read_dataset(spec_)) {}
 
   Trained train() {
     std::optional<EnsemblePlan> plan;
@@ -118,7 +164,12 @@ class LibraryTraining final : public EnsembleObserver {
 };
 
 Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress) {
-  return LibraryTraining(path, settings, progress).train();
+  return LibraryTraining(spec_from({.path = path}, settings), progress).train();
+}
+
+Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress,
+              std::size_t validation_rows) {
+  return LibraryTraining(frame_spec(frame, settings, validation_rows), progress).train();
 }
 
 }  // namespace ignd
