@@ -625,6 +625,17 @@ const Table& rings() {
   return table;
 }
 
+// A step divides by the weight of its batch: with one sample in it, weights would change nothing without a word.
+TEST(Run, WeightsOfSeveralClassesNeedBatches) {
+  TrainingOptions options = run_options();
+  const auto check = [&](const DatasetOptions& data) { check_run(TableDataset(rings(), data), options); };
+  EXPECT_NO_THROW(check({.target = "ring"}));
+  EXPECT_THROW(check({.target = "ring", .balanced = true}), InvalidArgument);
+  EXPECT_THROW(check({.target = "ring", .weight = "w"}), InvalidArgument);
+  options.batch = BatchOptions{.size = 16};
+  EXPECT_NO_THROW(check({.target = "ring", .weight = "w", .balanced = true}));
+}
+
 TEST(Run, LearnsSeveralClasses) {
   for (const bool balanced : {false, true}) {
     const TableDataset task(rings(), {.target = "ring", .weight = "w", .balanced = balanced});

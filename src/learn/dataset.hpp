@@ -89,6 +89,7 @@ class Dataset {
 
   virtual double target_in_units(std::uint32_t row) const = 0;  // for classes their number
   virtual double row_weight(std::uint32_t row) const = 0;       // what it counts in metrics
+  virtual bool is_weighted() const { return false; }            // whether samples may count differently in training
 
   // The standard deviation of the target, by which a collapsed model is told from one that learned something.
   virtual double target_deviation() const { return target_.deviation; }

@@ -298,7 +298,14 @@ Schedule run_schedule(const std::string& text, double rate, std::optional<std::u
 
 void check_run(const Dataset& dataset, const TrainingOptions& options) {
   const auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
-  make_learner(*model, learner_options(dataset, options, batch_of(*model, options.batch)));
+  const auto batch = batch_of(*model, options.batch);
+  make_learner(*model, learner_options(dataset, options, batch));
+  // A step divides by the weight of its batch.
+  if (batch && batch->size == 1 && dataset.is_weighted()) {
+    throw InvalidArgument(
+        "weights of samples and classes have no effect on more than two classes learned one sample at a time; learn in "
+        "batches, of 32 for example");
+  }
 }
 
 Run::Run(const Dataset& dataset, TrainingOptions options)

@@ -43,6 +43,7 @@ class TableDataset final : public Dataset {
   Sample<float> sample(std::uint32_t row, std::span<float> scratch) const override;
   double target_in_units(std::uint32_t row) const override;
   double row_weight(std::uint32_t row) const override;
+  bool is_weighted() const override { return weight_column_.has_value() || !class_weight_.empty(); }
   double target_deviation() const override { return target_deviation_; }
   bool rows_are_exchangeable() const override {
     return !options_.split_by && !options_.split_time && options_.last_validation == 0;
