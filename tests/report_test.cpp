@@ -14,12 +14,12 @@
 #include "scratch_folder.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -101,7 +101,9 @@ void expect_sound_page(const std::string& html) {
   EXPECT_TRUE(page.scripts == read_markup(report_page({})).scripts) << "the same whatever is on the page";
   EXPECT_TRUE(contains(html, "script-src 'sha256-" + base64_of_sha256(page.scripts.at(0)) + "'"));
   EXPECT_TRUE(contains(html, "content=\"default-src 'none';"));
-  EXPECT_FALSE(std::regex_search(html, std::regex("[^0-9]0 of 0[^0-9]")));
+  for (std::size_t at = html.find("0 of 0"); at != std::string::npos; at = html.find("0 of 0", at + 1)) {
+    EXPECT_TRUE(std::isdigit(static_cast<unsigned char>(html[at - 1]))) << html.substr(at - 20, 40);
+  }
   EXPECT_FALSE(contains(html, "@import"));
   EXPECT_FALSE(contains(html, "url(http"));
 }
