@@ -24,8 +24,8 @@ inline Checkpoint without_entries(const Checkpoint& whole, const std::string& pr
   for (const auto& [name, entry] : whole.entries()) {
     if (name.starts_with(prefix)) continue;
     if (const auto* text = std::get_if<std::string>(&entry)) part.set(name, *text);
-    const auto copy = [&]<class T>(const std::vector<T>* values) {
-      if (values != nullptr) part.set(name, std::span<const T>(*values));
+    const auto copy = [&part, &at = name]<class T>(const std::vector<T>* values) {
+      if (values != nullptr) part.set(at, std::span<const T>(*values));
     };
     copy(std::get_if<std::vector<float>>(&entry));
     copy(std::get_if<std::vector<double>>(&entry));
