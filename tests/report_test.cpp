@@ -795,7 +795,7 @@ TEST(Figure, EveryPartOfADrawingBelongsToTheLineOfItsKey) {
   ASSERT_EQ(points.size(), 7U);
   EXPECT_EQ(Json::parse(points[3]), Json::parse("[[5,0.5]]"));
   const Json line = Json::parse(points[1]);
-  const auto& drawn_line = curve_figure(experiment).panels[0].lines[1];
+  const FigureLine drawn_line = curve_figure(experiment).panels[0].lines[1];
   ASSERT_EQ(line.size(), drawn_line.points.size());
   EXPECT_NEAR(line.back().at(1), drawn_line.points.back().y, 1e-3);
   EXPECT_NEAR(line.back().at(2), drawn_line.points.back().band->first, 1e-3);
