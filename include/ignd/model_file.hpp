@@ -80,7 +80,7 @@ class IGND_API ModelFile {
   // files, and BadSample, with the row, if a cell is not what it was in training.
   Predictions predict_frame(const Frame& frame) const;
 
-  // For going on with a model of a table in one's own way: its loss, its inputs and targets for the rows of a table,
+  // For training the model of a table further: its loss, its inputs and targets for the rows of a table,
   // a copy of the model alone, and the same file with that model trained further. Throw as predict_frame does, and
   // InvalidArgument for a model of another spec.
   std::string loss() const;

@@ -322,7 +322,7 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
             if len(self.classes_) < 2 or len(seen) < len(self.classes_):
                 raise ValueError("the first rows of partial_fit must have two classes or more, and all of `classes`")
         if not np.isin(labels, self.classes_).all():
-            raise ValueError(f"a label is none of the classes {self.classes_.tolist()}")
+            raise ValueError(f"a label is not one of the classes {self.classes_.tolist()}")
         settings = self._settings()
         if len(self.classes_) > 2:
             settings.setdefault("loss", "softmax")

@@ -184,7 +184,7 @@ class OnlineClassifier(_Online):
 
 
 def _class_named(label: str) -> Any:
-    """A class as it was given: a number, or a text that is none."""
+    """A class as it was given: a number, or a text that is not a number."""
     if label in ("", _UNSEEN):
         return None
     try:

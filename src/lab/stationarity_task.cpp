@@ -40,7 +40,7 @@ const std::vector<SettingKey>& stationarity_keys() {
        "measured along the run; alignment: the smallest E g . E xi g / (E xi (E g)^2) at distance 1 from the "
        "optimum, "
        "against log10 of eps_LM over what the appendix's condition asks for; guarantee: what the appendix then "
-       "guarantees of it, 0 for nothing"},
+       "guarantees of it, 0 if it guarantees nothing"},
       {"model",
        Kind::word,
        "linear",

@@ -306,7 +306,7 @@ def pair_side(delta: Tensor, memory: int) -> int:
 
 
 def tiled(products: Callable[[slice, slice], Tensor], delta: Tensor, side: int) -> Tensor:
-    """The Gram matrix bC x bC, tile by tile of so many samples; the lower triangle mirrors the upper one."""
+    """The Gram matrix bC x bC, tile by tile, each of a limited number of samples; the lower triangle mirrors the upper one."""
     b, c = delta.shape[:2]
     gram = delta.new_empty(b, c, b, c)
     for first in slices(b, side):
