@@ -54,13 +54,6 @@ std::string temporary_stem(const std::string& name) {
 // count as unlocked.
 bool lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
-bool is_at(int file, const std::filesystem::path& path) {
-  struct stat ours {};
-  struct stat there {};
-  return ::fstat(file, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-         ours.st_dev == there.st_dev;
-}
-
 // Creates a file and locks it. If the result is not open, errno says why.
 Descriptor create_locked(const std::filesystem::path& folder, const std::string& stem, mode_t mode,
                          std::filesystem::path& path) {
@@ -69,7 +62,7 @@ Descriptor create_locked(const std::filesystem::path& folder, const std::string&
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!file.is_open() && errno == EEXIST) continue;
     // Before the lock, another writer may have removed the file as abandoned.
-    if (!file.is_open() || (lock(*file) && is_at(*file, path))) return file;
+    if (!file.is_open() || (lock(*file) && file.is_at(path))) return file;
   }
 }
 
@@ -83,7 +76,7 @@ void remove_dead(const std::filesystem::path& folder, const std::string& stem) {
     struct stat status {};
     if (!file.is_open() || ::fstat(*file, &status) != 0) continue;
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) continue;
-    if (::flock(*file, LOCK_EX | LOCK_NB) == 0 && is_at(*file, at->path())) ::unlink(at->path().c_str());
+    if (::flock(*file, LOCK_EX | LOCK_NB) == 0 && file.is_at(at->path())) ::unlink(at->path().c_str());
   }
 }
 
@@ -92,17 +85,6 @@ mode_t mode_of(const std::filesystem::path& path) {
   constexpr mode_t any = 0666;
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & any : any;
-}
-
-// Returns errno, or 0.
-int write_all(int file, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(file, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 // Replacing a device or a pipe would destroy it: /dev/null for everybody.
@@ -118,6 +100,23 @@ void sync_folder(const std::filesystem::path& folder, const std::filesystem::pat
 }
 
 }  // namespace
+
+bool Descriptor::is_at(const std::filesystem::path& path) const {
+  struct stat ours {};
+  struct stat there {};
+  return ::fstat(number_, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
+         ours.st_dev == there.st_dev;
+}
+
+int Descriptor::write(std::string_view& bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(number_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   refuse_to_replace_devices(path);
@@ -151,7 +150,7 @@ void FileWriter::fail(std::string_view what, int error) const {
 std::string FileWriter::open_file() const { return fmt::format("/proc/self/fd/{}", *file_); }
 
 void FileWriter::append(std::string_view bytes) {
-  if (const int error = write_all(*file_, bytes)) fail("write", error);
+  if (const int error = file_.write(bytes)) fail("write", error);
 }
 
 void FileWriter::commit(const std::string& name) {

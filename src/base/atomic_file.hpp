@@ -30,6 +30,12 @@ class Descriptor {
   bool is_open() const { return number_ >= 0; }
   int operator*() const { return number_; }
 
+  // Whether the open file is the one that has this name now: another process may have renamed or removed it.
+  bool is_at(const std::filesystem::path& path) const;
+
+  // Writes all bytes and returns 0, or errno; `bytes` loses what has been written.
+  int write(std::string_view& bytes) const;
+
  private:
   int number_;
 };

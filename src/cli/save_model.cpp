@@ -89,13 +89,6 @@ std::string difference(const Checkpoint& before, const Checkpoint& now) {
   return !has_columns && classes(before) != classes(now) ? "its classes are others" : "";
 }
 
-bool is_at(int file, const fs::path& path) {
-  struct stat ours {};
-  struct stat there {};
-  return ::fstat(file, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-         ours.st_dev == there.st_dev;
-}
-
 // Describes this process to others that want the same name.
 std::string who_and_when() {
   char host[256] = {};
@@ -151,9 +144,7 @@ OutputFile::OutputFile(const Options& options, const DataFile& data)
 }
 
 OutputFile::~OutputFile() {
-  if (lock_ < 0) return;
-  if (is_at(lock_, lock_path_)) ::unlink(lock_path_.c_str());
-  ::close(lock_);
+  if (lock_.is_open() && lock_.is_at(lock_path_)) ::unlink(lock_path_.c_str());
 }
 
 // Never writes to a file that exists, which may not be ours. Removes one that is not locked, since its owner is dead.
@@ -164,24 +155,26 @@ void OutputFile::lock() {
   };
   const std::string own = who_and_when();
   for (;;) {
-    lock_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    const bool is_ours = lock_ >= 0;
+    Descriptor file(::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    const bool is_ours = file.is_open();
     if (!is_ours && errno != EEXIST) throw failed(errno);
     if (is_ours) {
       // A hint for other processes, no more.
-      [[maybe_unused]] const ssize_t written = ::write(lock_, own.data(), own.size());
+      [[maybe_unused]] const ssize_t written = ::write(*file, own.data(), own.size());
     } else {
-      lock_ = ::open(lock_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-      if (lock_ < 0 && errno == ENOENT) continue;
-      if (lock_ < 0) throw failed(errno);
+      file = Descriptor(::open(lock_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      if (!file.is_open() && errno == ENOENT) continue;
+      if (!file.is_open()) throw failed(errno);
     }
-    const bool got = ::flock(lock_, LOCK_EX | LOCK_NB) == 0;
+    const bool got = ::flock(*file, LOCK_EX | LOCK_NB) == 0;
     const int error = errno;
-    if (is_ours && (got || error != EWOULDBLOCK) && is_at(lock_, lock_path_)) return;
+    if (is_ours && (got || error != EWOULDBLOCK) && file.is_at(lock_path_)) {
+      lock_ = std::move(file);
+      return;
+    }
     std::string other(200, '\0');
-    other.resize(static_cast<std::size_t>(std::max<ssize_t>(::pread(lock_, other.data(), other.size(), 0), 0)));
-    if (got && is_at(lock_, lock_path_)) ::unlink(lock_path_.c_str());
-    ::close(std::exchange(lock_, -1));
+    other.resize(static_cast<std::size_t>(std::max<ssize_t>(::pread(*file, other.data(), other.size(), 0), 0)));
+    if (got && file.is_at(lock_path_)) ::unlink(lock_path_.c_str());
     if (got || is_ours) continue;
     if (error != EWOULDBLOCK) throw failed(error);
     throw FileError(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/atomic_file.hpp"
 #include "base/pinned.hpp"
 #include "data/data_file.hpp"
 #include "ignd/checkpoint.hpp"
@@ -56,7 +57,7 @@ class OutputFile : Pinned {
   bool goes_on_ = false;      // the run resumes what is in path_
   bool has_partial_ = false;  // of this run, at partial_
   std::filesystem::path lock_path_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 // Checks before the work is done that a file can be saved there, and that it is not the data. Throws FileError.

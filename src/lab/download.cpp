@@ -1,5 +1,6 @@
 #include "lab/download.hpp"
 
+#include "base/atomic_file.hpp"
 #include "base/pinned.hpp"
 #include "base/text.hpp"
 #include "ignd/error.hpp"
@@ -34,24 +35,21 @@ class PartFile : Pinned {
     std::error_code fault;
     fs::create_directories(path_.parent_path(), fault);
     do {
-      close();
-      fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-      if (fd_ < 0) fail("create", errno);
-      if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-        const int error = std::exchange(errno, 0);
-        close();
+      file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+      if (!file_.is_open()) fail("create", errno);
+      if (::flock(*file_, LOCK_EX | LOCK_NB) != 0) {
+        const int error = errno;
         if (error != EWOULDBLOCK) fail("lock", error);
         throw FileError(fmt::format("another process is downloading {}; wait for it to end", quoted_path(target)));
       }
       // The process that held the lock before may have renamed or removed the file.
-    } while (!is_still_there());
+    } while (!file_.is_at(path_));
     struct stat status {};
-    if (::fstat(fd_, &status) != 0) fail("read", errno);
+    if (::fstat(*file_, &status) != 0) fail("read", errno);
     size_ = static_cast<std::uint64_t>(status.st_size);
   }
   ~PartFile() {
     if (size_ == 0) remove();
-    close();
   }
 
   const fs::path& path() const { return path_; }
@@ -59,29 +57,25 @@ class PartFile : Pinned {
 
   // Returns the error, or 0.
   int append(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return errno;
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-      size_ += static_cast<std::uint64_t>(written);
-    }
-    return 0;
+    const std::size_t wanted = bytes.size();
+    const int error = file_.write(bytes);
+    size_ += wanted - bytes.size();
+    return error;
   }
 
   void empty() {
-    if (::ftruncate(fd_, 0) != 0) fail("empty", errno);
+    if (::ftruncate(*file_, 0) != 0) fail("empty", errno);
     size_ = 0;
   }
 
   void remove() {
-    if (is_still_there()) ::unlink(path_.c_str());
+    if (file_.is_at(path_)) ::unlink(path_.c_str());
   }
 
   // Becomes the target.
   void finish() {
     // Before the rename: otherwise a crash could leave the new name with half of the content.
-    if (::fsync(fd_) != 0) fail("sync", errno);
+    if (::fsync(*file_) != 0) fail("sync", errno);
     if (::rename(path_.c_str(), target_.c_str()) == 0) return;
     const int error = errno;
     throw FileError(fmt::format("cannot rename {} to {}: {}; free the name, and run the same command again to resume",
@@ -89,23 +83,12 @@ class PartFile : Pinned {
   }
 
  private:
-  bool is_still_there() const {
-    struct stat ours {};
-    struct stat there {};
-    return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
-  }
-
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-
   [[noreturn]] void fail(std::string_view what, int error) const {
     throw FileError(fmt::format("cannot {} {}: {}", what, quoted_path(path_), message_of(error)));
   }
 
   fs::path target_, path_;
-  int fd_ = -1;
+  Descriptor file_;
   std::uint64_t size_ = 0;
 };
 
