@@ -65,7 +65,7 @@ TEST_F(TrainingTaskTest, SettingsAndSpecsAreTheSameThing) {
   RunSpec odd = study();
   odd.data.format = "csv";
   odd.data.delimiter = ";";
-  odd.data.header = "no";
+  odd.data.header = false;
   odd.dataset.weight = "w = 1\"";
   odd.dataset.split_by = "b";
   odd.dataset.split_time = "a";

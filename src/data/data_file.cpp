@@ -37,7 +37,7 @@ CsvDialect DataFile::dialect() const {
                     "line end, or the word tab",
                     in_quotes(delimiter)));
   }
-  if (!header.empty()) dialect.header = header == "yes";
+  dialect.header = header;
   dialect.asked_for = columns;
   return dialect;
 }
@@ -45,11 +45,11 @@ CsvDialect DataFile::dialect() const {
 Table DataFile::read(TableOptions options) const {
   options.dialect = dialect();
   options.threads = useful_threads();
-  if (!decimal.empty()) {
-    options.decimal_comma = decimal == "comma";
+  if (decimal_comma) {
+    options.decimal_comma = decimal_comma;
     for (auto& [name, column] : options.formats) {
-      if (column.kind == CellFormat::Kind::plain && *options.decimal_comma) column.kind = CellFormat::Kind::number;
-      column.comma = *options.decimal_comma;
+      if (column.kind == CellFormat::Kind::plain && *decimal_comma) column.kind = CellFormat::Kind::number;
+      column.comma = *decimal_comma;
     }
   }
   if (frame != nullptr) return Table::of_frame(*frame, options);
@@ -60,7 +60,7 @@ Table DataFile::read(TableOptions options) const {
   refuse_model(path);
   refuse_tables_in(path);
   if (named != nullptr && named->format == ExampleFormat::svmlight) {
-    if (!decimal.empty()) throw InvalidArgument("--decimal is for comma-separated values");
+    if (decimal_comma) throw InvalidArgument("--decimal is for comma-separated values");
     if (!options.keep.empty()) throw InvalidArgument("--keep cannot be used with svmlight, which has no such columns");
     return Table::read_svmlight(path, options);
   }

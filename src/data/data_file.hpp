@@ -4,6 +4,7 @@
 #include "ignd/frame.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,10 @@ struct DataFile {
   std::string path = {};  // "-" is the standard input
   std::string format = {};
   std::string delimiter = {};
-  std::string header = {};
+  std::optional<bool> header = {};
   std::vector<std::string> columns = {};  // that must exist
-  std::string decimal = {};               // "point" or "comma"
-  const Frame* frame = nullptr;           // the table, in place of a path
+  std::optional<bool> decimal_comma = {};
+  const Frame* frame = nullptr;  // the table, in place of a path
 
   std::string name() const;    // for messages
   CsvDialect dialect() const;  // throws InvalidArgument

@@ -139,12 +139,14 @@ void refuse_split(const Source& source, const RunSpec& spec, const char* fault) 
   throw FileError(fmt::format("{}, {}", spec.data.name(), fault.what()));
 }
 
+const char* in_words(std::optional<bool> choice) { return !choice ? "" : *choice ? "yes" : "no"; }
+
 // What reading depends on.
 std::string source_key(const RunSpec& spec) {
   const DataFile& data = spec.data;
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", data.path, spec.checksum, data.format,
-                     data.delimiter, data.header, data.decimal, spec.dataset.text, spec.dataset.size,
-                     spec.dataset.length, spec.dataset.skip_bad_rows, spec.dataset.above_median,
+                     data.delimiter, in_words(data.header), in_words(data.decimal_comma), spec.dataset.text,
+                     spec.dataset.size, spec.dataset.length, spec.dataset.skip_bad_rows, spec.dataset.above_median,
                      join(spec.dataset.columns(), "\n"));
 }
 

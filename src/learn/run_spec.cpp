@@ -123,6 +123,24 @@ RunKey guessed_count_key(const char* name, const Place& place, const std::string
   return key;
 }
 
+// What a flag is called that is not set in the spec where it is to be guessed.
+struct FlagWords {
+  const char *yes, *no;
+};
+
+template <class Member>
+RunKey guessed_flag_key(const char* name, const Place& place, const std::string& help, FlagWords words, Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.choices = {left_open, words.yes, words.no};
+  key.get = [=](const RunSpec& spec) -> std::string {
+    return !member(spec) ? left_open : *member(spec) ? words.yes : words.no;
+  };
+  key.set = [=](RunSpec& spec, const std::string& value) {
+    member(spec) = value == left_open ? std::nullopt : std::optional(value == words.yes);
+  };
+  return key;
+}
+
 template <class Member>
 RunKey flag_key(const char* name, const Place& place, const std::string& help, Member member) {
   RunKey key = make_key(name, Kind::flag, place, help);
@@ -173,12 +191,12 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(incidental(guessed_key(
       "delimiter", columns, "Between fields, if it is not recognised: one character, or tab", {},
       [](auto& spec) -> auto& { return spec.data.delimiter; })));
-  add(incidental(guessed_key(
-      "header", columns, "Whether the first row holds names, if it is not recognised", {"yes", "no"},
+  add(incidental(guessed_flag_key(
+      "header", columns, "Whether the first row holds names, if it is not recognised", {.yes = "yes", .no = "no"},
       [](auto& spec) -> auto& { return spec.data.header; })));
-  add(incidental(guessed_key(
-      "decimal", rows, "Decimal mark, if it is not recognised: point or comma", {"point", "comma"},
-      [](auto& spec) -> auto& { return spec.data.decimal; })));
+  add(incidental(guessed_flag_key(
+      "decimal", rows, "Decimal mark, if it is not recognised: point or comma", {.yes = "comma", .no = "point"},
+      [](auto& spec) -> auto& { return spec.data.decimal_comma; })));
   add(in_tool(", and so has vw", word_key(
                                      "target", columns, "Column to predict; svmlight has a label instead",
                                      [](auto& spec) -> auto& { return spec.dataset.target; })));

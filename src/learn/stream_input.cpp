@@ -38,9 +38,9 @@ CellFormat StreamInput::format_of(const std::string& column) const {
 
 void StreamInput::set_formats(CsvColumns& columns, const DataFile& data) const {
   columns.formats = formats;
-  if (data.decimal.empty()) return;
-  columns.decimal_comma = data.decimal == "comma";
-  for (auto& [name, column] : *columns.formats) column.comma = *columns.decimal_comma;
+  if (!data.decimal_comma) return;
+  columns.decimal_comma = data.decimal_comma;
+  for (auto& [name, column] : *columns.formats) column.comma = *data.decimal_comma;
 }
 
 void StreamInput::save(Checkpoint& checkpoint) const {
@@ -102,7 +102,7 @@ void StreamInput::check_fits(const DataFile& data) const {
     throw InvalidArgument(fmt::format("the model was learned from the format {} and can use no other, but {} is {}",
                                       name_of(format), data.name(), name_of(given)));
   }
-  if (has_columns() || (data.delimiter.empty() && data.header.empty() && data.decimal.empty())) return;
+  if (has_columns() || (data.delimiter.empty() && !data.header && !data.decimal_comma)) return;
   throw InvalidArgument(
       fmt::format("{} has the format {}: --delimiter, --header and --decimal are for comma-separated values",
                   data.name(), name_of(format)));

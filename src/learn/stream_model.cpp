@@ -137,8 +137,8 @@ ExampleReader& StreamModel::open(const DataFile& data, const Reading& reading) {
       options.columns->features = input.features;
       options.columns->text_target = input.text_target;
       input.set_formats(*options.columns, data);
-    } else if (!data.decimal.empty()) {
-      options.columns->decimal_comma = data.decimal == "comma";
+    } else {
+      options.columns->decimal_comma = data.decimal_comma;
     }
   }
   auto reader = std::make_unique<ExampleReader>(data.path, has_settings_ ? input.format : asked_format(data), options);
