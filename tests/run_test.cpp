@@ -821,18 +821,6 @@ TEST(RateSearch, FindsARateForAFewRows) {
   EXPECT_TRUE(search_rate(parallel_cpu_engine(), task, run_options(), {.samples = 1000}, never).best);
 }
 
-TEST(RunSchedule, CompletesWhatIsGiven) {
-  EXPECT_EQ(run_schedule("constant", 0.5, 10).spec(), "constant:rate=0.5");
-  EXPECT_EQ(run_schedule("cosine", 0.5, 10).spec(), "cosine:rate=0.5,steps=10,final=0");
-  EXPECT_EQ(run_schedule("cosine:steps=7,final=0.1", 0.5, 10).spec(), "cosine:rate=0.5,steps=7,final=0.1");
-  EXPECT_EQ(run_schedule("robbins-monro:power=0.5,warmup=3", 0.5, 10).spec(),
-            "robbins-monro:rate=0.5,horizon=1000,power=0.5,warmup=3");
-  for (const char* bad : {"", "0.1", "-1", ".5", "cosin", "constant:rate=1", "cosine:steps=0", "cosine:", "cosine,2",
-                          "cosine:final=x", "robbins-monro:power=-1", "\xff", "cosine:steps=1,steps=2"}) {
-    EXPECT_THROW(run_schedule(bad, 0.5, 10), InvalidArgument) << bad;
-  }
-}
-
 TEST(ModelSpec, NamesTheModels) {
   EXPECT_EQ(model_spec("linear", 4), "linear:features=4");
   EXPECT_EQ(model_spec("mlp:32,64,32", 4), "mlp:widths=4x32x64x32");

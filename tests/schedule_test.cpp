@@ -218,5 +218,17 @@ TEST(Schedule, AFactoryRefusesWhatItsTextFormRefuses) {
   EXPECT_THROW(Schedule::cosine(1, 0), InvalidArgument);
 }
 
+TEST(Schedule, OfARunIsCompletedByItsRateAndLength) {
+  EXPECT_EQ(Schedule::for_run("constant", 0.5, 10).spec(), "constant:rate=0.5");
+  EXPECT_EQ(Schedule::for_run("cosine", 0.5, 10).spec(), "cosine:rate=0.5,steps=10,final=0");
+  EXPECT_EQ(Schedule::for_run("cosine:steps=7,final=0.1", 0.5, 10).spec(), "cosine:rate=0.5,steps=7,final=0.1");
+  EXPECT_EQ(Schedule::for_run("robbins-monro:power=0.5,warmup=3", 0.5, 10).spec(),
+            "robbins-monro:rate=0.5,horizon=1000,power=0.5,warmup=3");
+  for (const char* bad : {"", "0.1", "-1", ".5", "cosin", "constant:rate=1", "cosine:steps=0", "cosine:", "cosine,2",
+                          "cosine:final=x", "robbins-monro:power=-1", "\xff", "cosine:steps=1,steps=2"}) {
+    EXPECT_THROW(Schedule::for_run(bad, 0.5, 10), InvalidArgument) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace ignd::testing

@@ -40,7 +40,8 @@ StreamOptions learner_options(const TrainOptions& options) {
   const auto rate = rate_of(spec.method);
   const bool scheduled = options.given.has("schedule") && !spec.training.schedule.empty();
   if (rate || scheduled) {
-    learner.schedule = run_schedule(scheduled ? spec.training.schedule : "constant", rate.value_or(0.1), std::nullopt);
+    learner.schedule =
+        Schedule::for_run(scheduled ? spec.training.schedule : "constant", rate.value_or(0.1), std::nullopt);
   }
   return learner;
 }

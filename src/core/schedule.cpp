@@ -72,23 +72,33 @@ std::string Schedule::spec() const {
 }
 
 Schedule Schedule::parse(std::string_view text) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  const std::vector<std::string> known{"constant", "robbins-monro", "cosine"};
   Spec spec("schedule", text);
   if (!spec.name().empty() && std::string_view("0123456789.").find(spec.name()[0]) != std::string_view::npos) {
     return constant(parse_number(spec.text(), "the learning rate"));
   }
+  return read(spec, spec.number("rate", 0.1, 0, largest), std::nullopt);
+}
+
+Schedule Schedule::for_run(std::string_view text, double rate, std::optional<std::uint64_t> steps) {
+  Spec spec("schedule", text);
+  if (!spec.word("rate", "").empty()) spec.add_fault("it has a rate of its own; give the rate as such");
+  return read(spec, rate, steps);
+}
+
+Schedule Schedule::read(Spec& spec, double rate, std::optional<std::uint64_t> run_steps) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::vector<std::string> known{"constant", "robbins-monro", "cosine"};
   if (std::find(known.begin(), known.end(), spec.name()) == known.end()) spec.refuse_name(known);
 
-  Schedule schedule = constant(spec.number("rate", 0.1, 0, largest));
+  Schedule schedule = constant(rate);
   if (spec.name() == "robbins-monro") {
     const double horizon = spec.number("horizon", 1000, smallest, largest);
-    schedule = robbins_monro(schedule.rate_, horizon, spec.number("power", 1, 0, largest));
+    schedule = robbins_monro(rate, horizon, spec.number("power", 1, 0, largest));
   } else if (spec.name() == "cosine") {
-    const std::uint64_t steps = spec.count("steps", 0, 1, most);
-    if (steps == 0) spec.add_fault("steps, the number of steps it spans, is missing");
+    const std::uint64_t steps = spec.count("steps", run_steps.value_or(0), 1, most);
+    if (steps == 0 && !run_steps) spec.add_fault("steps, the number of steps it spans, is missing");
     const double final_rate = spec.number("final", 0, 0, largest);
-    schedule = cosine(schedule.rate_, std::max<std::uint64_t>(steps, 1), final_rate);
+    schedule = cosine(rate, std::max<std::uint64_t>(steps, 1), final_rate);
   }
   schedule = schedule.with_warmup(spec.count("warmup", 0, 0, most));
   spec.finish();

@@ -262,7 +262,7 @@ RunResult run_steps(const RunConfig& config, const RunControl& control) {
   const auto teacher = make_teacher(settings, config.seed);
   const FiniteProblem problem = problem_of(settings, *teacher, config.seed);
   const auto model = make_learner_model(settings, config.seed);
-  const Schedule schedule = run_schedule(settings.word("schedule"), config.rate, settings.count("steps"));
+  const Schedule schedule = Schedule::for_run(settings.word("schedule"), config.rate, settings.count("steps"));
   const Recorded run = record(problem, *model, config, schedule, control);
   const auto failed = [](std::uint64_t at) {
     RunResult result;
@@ -373,7 +373,7 @@ class StationarityTask final : public Task {
       found.emplace_back(fault.what());
     }
     try {
-      run_schedule(settings.word("schedule"), 1, 1);
+      Schedule::for_run(settings.word("schedule"), 1, 1);
     } catch (const InvalidArgument& fault) {
       found.emplace_back(fault.what());
     }

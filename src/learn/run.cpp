@@ -172,7 +172,7 @@ LearnerOptions learner_options(const Dataset& dataset, const TrainingOptions& op
   const std::uint64_t steps = options.epochs * ((rows + together - 1) / together);
   return {.loss = dataset.loss(),
           .optimizer = options.optimizer,
-          .schedule = run_schedule(options.schedule, options.rate, steps),
+          .schedule = Schedule::for_run(options.schedule, options.rate, steps),
           .l2 = options.l2,
           .batch = batch};
 }
@@ -276,24 +276,6 @@ std::string batch_of_saved(const Checkpoint& checkpoint) {
     throw FileError(fault.what());
   }
   return spec.batch.size > 0 ? describe(spec.batch) : "";
-}
-
-Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps) {
-  const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  const std::string options = colon == std::string::npos ? "" : text.substr(colon + 1);
-  if (options.find("rate=") != std::string::npos) {
-    throw InvalidArgument(fmt::format("the schedule {} has a rate of its own; give the rate as such", in_quotes(text)));
-  }
-  if (!name.empty() && std::string_view("0123456789.+-").find(name[0]) != std::string_view::npos) {
-    throw InvalidArgument(fmt::format("there is no schedule {}; give the rate as such", in_quotes(text)));
-  }
-  std::string spec = fmt::format("{}:rate={}", name, rate);
-  if (steps && name == "cosine" && options.find("steps=") == std::string::npos) {
-    spec += fmt::format(",steps={}", std::max<std::uint64_t>(*steps, 1));
-  }
-  if (colon != std::string::npos) spec += "," + options;
-  return Schedule::parse(spec);
 }
 
 void check_run(const Dataset& dataset, const TrainingOptions& options) {

@@ -27,7 +27,7 @@ struct TrainingOptions {
   Optimizer optimizer = find_optimizer("adam");
   double rate = 1e-3;
   double initial_factor = 1;        // of the initial weights
-  std::string schedule = "cosine";  // as run_schedule takes it
+  std::string schedule = "cosine";  // as Schedule::for_run takes it
   std::uint64_t epochs = 20;
   std::uint64_t patience = 10;  // epochs without a better validation loss before it stops
   bool keep_last = false;       // the last iterate instead of the best
@@ -38,11 +38,6 @@ struct TrainingOptions {
   // system singular fails the run instead of throwing.
   bool is_trial = false;
 };
-
-// "constant", "cosine" or "robbins-monro", with options as Schedule::parse takes them, completed by the rate and, for
-// cosine, the length of the run. A stream has no length: there, cosine needs the option "steps". Throws
-// InvalidArgument.
-Schedule run_schedule(const std::string& text, double rate, std::optional<std::uint64_t> steps);
 
 std::string describe(const BatchOptions& batch);  // "32 exact lambda 1"
 

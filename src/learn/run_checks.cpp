@@ -129,7 +129,7 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
     }
   };
   try_out([&] { spec.data.dialect(); });
-  try_out([&] { run_schedule(spec.training.schedule, 1, 1); });
+  try_out([&] { Schedule::for_run(spec.training.schedule, 1, 1); });
   if (!spec.is_baseline()) try_out([&] { check_model(spec, kind); });
   try_out([&] { check_loss(spec.dataset.loss, kind); });
   return faults;
