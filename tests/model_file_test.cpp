@@ -29,6 +29,15 @@ namespace {
 
 using testing::run_tool;
 
+std::string message_of(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
 class TablesFromCode : public ::testing::Test {
  protected:
   TablesFromCode() {
@@ -200,6 +209,63 @@ TEST_F(TablesFromCode, CanBeEnded) {
   EXPECT_THROW(ignd::train(path("t.csv"), {{"target", "y"}}, [](double) { return false; }), Error);
 }
 
+class ResumedFromCode : public TablesFromCode, public ::testing::WithParamInterface<TrainSettings> {
+ protected:
+  // Trained a bit at a time: each call ends after another share of the run, until one completes it.
+  Trained train_in_parts(const TrainSettings& settings, const PartialRun& partial) const {
+    for (double until = 0.2;; until += 0.2) {
+      try {
+        Trained made = ignd::train(
+            path("t.csv"), settings, [&](double share) { return share < until; }, partial);
+        EXPECT_EQ(made.report.status == "running", std::filesystem::exists(partial.path));
+        if (made.report.status != "running") return made;
+      } catch (const Error&) {  // before the first epoch was complete
+        if (until > 1) throw;
+      }
+    }
+  }
+};
+
+TEST_P(ResumedFromCode, EndsWithTheSameBits) {
+  const Trained whole = ignd::train(path("t.csv"), GetParam());
+  const Trained parts = train_in_parts(GetParam(), {.path = path("partial.ignd")});
+  EXPECT_EQ(parts.model.to_bytes(), whole.model.to_bytes());
+  EXPECT_EQ(parts.report.validation, whole.report.validation);
+  EXPECT_EQ(parts.report.rate, whole.report.rate);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResumedFromCode,
+    ::testing::Values(TrainSettings{{"target", "y"}, {"model", "mlp:8"}, {"epochs", "9"}},
+                      TrainSettings{{"target", "three"}, {"model", "mlp:8"}, {"epochs", "9"}, {"lr", "0.01"}},
+                      TrainSettings{{"target", "y"}, {"model", "mlp:8"}, {"epochs", "9"}, {"ensemble", "3"}}));
+
+TEST_F(TablesFromCode, ArePassedOnToTheToolBeforeTheirEnd) {
+  const TrainSettings settings{{"target", "y"}, {"model", "mlp:8"}, {"epochs", "9"}, {"lr", "0.01"}};
+  const Trained whole = ignd::train(path("t.csv"), settings);
+  const Trained begun =
+      ignd::train(path("t.csv"), settings, [](double share) { return share < 0.4; }, {.path = path("t.partial.ignd")});
+  ASSERT_EQ(begun.report.status, "running");
+  const auto resumed = run_tool({"train", path("t.csv"), "--target", "y", "--model", "mlp:8", "--epochs", "9", "--lr",
+                                 "0.01", "--resume", path("t.partial.ignd")});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(ModelFile::load(path("t.ignd")).to_bytes(), whole.model.to_bytes());
+}
+
+TEST_F(TablesFromCode, AreNotResumedWithOtherOptionsOrLostWhereTheyCannotBeSaved) {
+  TrainSettings settings{{"target", "y"}, {"model", "mlp:8"}, {"epochs", "9"}, {"lr", "0.01"}};
+  const TrainProgress until_half = [](double share) { return share < 0.5; };
+  const PartialRun partial{.path = path("partial.ignd"), .save_every = 1};
+  EXPECT_EQ(ignd::train(path("t.csv"), settings, until_half, partial).report.save_fault, "");
+  settings["lr"] = "0.02";
+  const std::string fault = message_of([&] { ignd::train(path("t.csv"), settings, {}, partial); });
+  EXPECT_TRUE(testing::contains(fault, "cannot resume")) << fault;
+  EXPECT_TRUE(std::filesystem::exists(partial.path));
+  const Trained unsaved = ignd::train(path("t.csv"), settings, until_half, {.path = path("no/such/folder.ignd")});
+  EXPECT_GT(unsaved.report.kept_epoch, 0U);
+  EXPECT_TRUE(testing::contains(unsaved.report.save_fault, "no/such/folder.ignd")) << unsaved.report.save_fault;
+}
+
 TEST_F(TablesFromCode, AreInspectedWithoutTheirTrainingRun) {
   train("y", {{"lr", "0.01"}}).model.save(path("m.ignd"));
   const auto text = run_tool({"inspect", path("m.ignd")});
@@ -208,15 +274,6 @@ TEST_F(TablesFromCode, AreInspectedWithoutTheirTrainingRun) {
   const auto line = run_tool({"inspect", path("m.ignd"), "--json"});
   EXPECT_EQ(line.exit_code, 0) << line.err;
   EXPECT_TRUE(testing::contains(line.out, "\"features\":")) << line.out;
-}
-
-std::string message_of(const std::function<void()>& use) {
-  try {
-    use();
-  } catch (const Error& fault) {
-    return fault.what();
-  }
-  return "";
 }
 
 std::map<std::string, double> scores_of(const std::string& model, const std::string& data, const std::string& weight) {

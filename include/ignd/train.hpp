@@ -38,6 +38,7 @@ struct TrainReport {
   double rate = 0;     // given, or found by a search
   std::uint64_t epochs = 0, kept_epoch = 0;
   std::map<std::string, double> validation, test;  // scores by name: "loss", "rmse", "accuracy", ...; empty parts: none
+  std::string save_fault = {};                     // why the PartialRun could not be saved; empty: nothing failed
 };
 
 struct Trained {
@@ -49,16 +50,25 @@ struct Trained {
 // searched. False ends the training with what there is: an Error if that is nothing.
 using TrainProgress = std::function<bool(double share)>;
 
+// A file that keeps a training run until it is complete. Where the file exists, the run resumes from it and ends with
+// the bits of one that was never stopped; then the file is removed. `ignd train --resume` reads the same files.
+struct PartialRun {
+  std::string path = {};         // empty: an interrupted run is not kept
+  std::uint64_t save_every = 0;  // epochs; 0: it is saved only where `progress` ends the training
+};
+
 // Trains a model on a table (CSV, TSV or svmlight, gzip or not), or on a folder or archive of images or texts, as
 // `ignd train PATH` does with the same options: the model has the same bits. `path` may be the name of a data set that
 // `ignd data list` knows. Throws InvalidArgument for options, with the nearest name of one that does not exist;
-// FileError for data; Error where training diverged or was ended before there was anything to keep.
-IGND_API Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {});
+// FileError for data, and for a partial run of other data or options; Error where training diverged or was ended before
+// there was anything to keep.
+IGND_API Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress = {},
+                       const PartialRun& partial = {});
 
 // The same for a table in memory: the model has the bits of one trained on a file with these cells. If
 // `validation_rows` is not 0, the last rows of the table, as many, are the validation rows and all others are for
 // training; the options `validation`, `test`, `split-by` and `split-time` then cannot be given.
 IGND_API Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress = {},
-                       std::size_t validation_rows = 0);
+                       std::size_t validation_rows = 0, const PartialRun& partial = {});
 
 }  // namespace ignd

@@ -12,7 +12,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -94,17 +97,19 @@ std::vector<TrainOption> train_options() {
 // A training that a program asked for.
 class LibraryTraining final : public EnsembleObserver {
  public:
-  LibraryTraining(RunSpec spec, const TrainProgress& progress)
-      : spec_(std::move(spec)), progress_(progress), dataset_(read_dataset(spec_)) {}
+  LibraryTraining(RunSpec spec, const TrainProgress& progress, const PartialRun& partial)
+      : spec_(std::move(spec)), progress_(progress), partial_(partial), dataset_(read_dataset(spec_)) {}
 
   Trained train() {
     std::optional<EnsemblePlan> plan;
     if (spec_.is_ensemble()) plan = plan_ensemble(spec_, *dataset_);
     if (plan) spec_.training = plan->network;
+    resuming([&] { read_partial_run(plan ? &*plan : nullptr); });
     check_run(*dataset_, spec_.training);
-    if (!rate_of(spec_.method)) search_for_rate();
+    if (!rate_of(spec_.method) && !saved_) search_for_rate();
     if (plan) {
       plan->network.rate = spec_.training.rate;
+      plan->keep_states = partial_.save_every > 0;
       train_ensemble(engine_for(Machine::own), *dataset_, *plan, *this, stop_);
     } else {
       const RunSlot slot{.options = &spec_.training, .observer = this};
@@ -114,11 +119,26 @@ class LibraryTraining final : public EnsembleObserver {
     return std::move(*trained_);
   }
 
+  void begin(RunView& run) override {
+    if (saved_) resuming([&] { run.restore(*saved_); });
+  }
+
+  void look(RunView& run, const std::optional<EpochReport>& epoch) override {
+    if (!epoch || partial_.save_every == 0 || run.status() != RunStatus::running) return;
+    if (run.epoch() % partial_.save_every == 0) save_partial_run(run);
+  }
+
   void progress(const RunView& run) override {
     tell(static_cast<double>(run.learned()) / static_cast<double>(run.to_learn()));
   }
 
   void end(RunView& run) override {
+    if (run.status() == RunStatus::running) {
+      save_partial_run(run);
+    } else if (!partial_.path.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove(partial_.path, ignored);
+    }
     if (run.kept_epoch() == 0 && spec_.training.epochs > 0) {
       throw Error(stop_ ? nothing_learned : "training diverged in its first epoch; choose a smaller rate");
     }
@@ -127,7 +147,8 @@ class LibraryTraining final : public EnsembleObserver {
                        .epochs = run.epoch(),
                        .kept_epoch = run.kept_epoch(),
                        .validation = scores_on(run, dataset_->split().validation),
-                       .test = scores_on(run, dataset_->split().test)};
+                       .test = scores_on(run, dataset_->split().test),
+                       .save_fault = save_fault_};
     Checkpoint checkpoint;
     dataset_->save_reader(checkpoint);
     save_trained_model(checkpoint, dataset_->target(), dataset_->loss(), *run.kept());
@@ -136,6 +157,36 @@ class LibraryTraining final : public EnsembleObserver {
 
  private:
   static constexpr const char* nothing_learned = "training was ended before its first epoch was complete";
+
+  void resuming(const std::function<void()>& use_file) const {
+    try {
+      use_file();
+    } catch (const FileError& fault) {
+      throw FileError(fmt::format("cannot resume {}: {}", quoted_path(partial_.path), fault.what()));
+    }
+  }
+
+  // Of what is in the file, if it is there, the rate: no search is made again.
+  void read_partial_run(const EnsemblePlan* plan) {
+    if (partial_.path.empty() || !std::filesystem::exists(partial_.path)) return;
+    saved_ = Checkpoint::read(partial_.path);
+    check_saved_run(*saved_, plan);
+    if (rate_of(spec_.method)) return;
+    spec_.training.rate = plan != nullptr ? rate_of_saved_ensemble(*saved_) : rate_of_saved(*saved_);
+  }
+
+  // A failure does not end training: what was learned must not be lost.
+  void save_partial_run(const RunView& run) {
+    if (partial_.path.empty()) return;
+    Checkpoint checkpoint;
+    run.save(checkpoint);
+    try {
+      checkpoint.write(partial_.path);
+      save_fault_.clear();
+    } catch (const FileError& fault) {
+      save_fault_ = fault.what();
+    }
+  }
 
   void search_for_rate() {
     const RateSearch result =
@@ -158,18 +209,22 @@ class LibraryTraining final : public EnsembleObserver {
 
   RunSpec spec_;
   const TrainProgress& progress_;
+  const PartialRun& partial_;
+  std::optional<Checkpoint> saved_;
+  std::string save_fault_;
   std::shared_ptr<const Dataset> dataset_;
   std::atomic<bool> stop_ = false;
   std::optional<Trained> trained_;
 };
 
-Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress) {
-  return LibraryTraining(spec_from({.path = path}, settings), progress).train();
+Trained train(const std::string& path, const TrainSettings& settings, const TrainProgress& progress,
+              const PartialRun& partial) {
+  return LibraryTraining(spec_from({.path = path}, settings), progress, partial).train();
 }
 
 Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress,
-              std::size_t validation_rows) {
-  return LibraryTraining(frame_spec(frame, settings, validation_rows), progress).train();
+              std::size_t validation_rows, const PartialRun& partial) {
+  return LibraryTraining(frame_spec(frame, settings, validation_rows), progress, partial).train();
 }
 
 }  // namespace ignd
