@@ -1,6 +1,7 @@
 #include "ignd/batch_trainer.hpp"
 
 #include "dense_algebra.hpp"
+#include "ignd/gradient_check.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/mlp.hpp"
 #include "support.hpp"
@@ -743,6 +744,101 @@ TEST(BatchTrainer, SparseRowsAreCaughtUpAsInADenseModel) {
         if (average_from == 0) continue;
         expect_near(weights_of(*sparse_trainer.snapshot(Iterate::averaged)),
                     weights_of(*dense_trainer.snapshot(Iterate::averaged)), 1e-9);
+      }
+    }
+  }
+}
+
+struct SparseCase {
+  const char *loss, *rule, *transform;
+  BatchMode mode = BatchMode::average;
+  PreconditionerKind preconditioner = PreconditionerKind::identity;
+
+  std::size_t outputs() const { return loss == std::string("softmax") ? 3 : 1; }
+  BatchTrainerOptions options(std::size_t size) const {
+    return {.loss = make_vector_loss(loss),
+            .optimizer = {rule, transform},
+            .preconditioner = preconditioner,
+            .batch = {.size = size, .mode = mode}};
+  }
+};
+
+const std::vector<SparseCase>& sparse_cases() {
+  static const std::vector<SparseCase> cases{
+      {"squared", "gradient", "adam"},        {"squared", "gradient", "momentum"},
+      {"logistic", "gauss-newton", "plain"},  {"squared", "gauss-newton", "plain", BatchMode::exact},
+      {"softmax", "gauss-newton", "adagrad"}, {"softmax", "gauss-newton", "plain", BatchMode::exact}};
+  return cases;
+}
+
+// A number that is not zero but adds nothing to any sum keeps a feature from being left out.
+TEST(BatchTrainer, FeaturesThatAreZeroInABatchAreLeftOutAndNothingChanges) {
+  constexpr double next_to_nothing = 1e-200;
+  constexpr std::size_t features = 40, size = 6;
+  for (const SparseCase& c : sparse_cases()) {
+    Mlp<double> sparse({features, 8, 8}, {.outputs = c.outputs()}), dense({features, 8, 8}, {.outputs = c.outputs()});
+    BatchTrainer<double> left_out(sparse, c.options(size)), kept(dense, c.options(size));
+    RandomStream stream(7, c.rule);
+    // No unit stands at its kink where all features are zero.
+    for (double& w : sparse.parameters()) w += 0.1 * stream.normal();
+    std::ranges::copy(sparse.parameters(), dense.parameters().begin());
+    for (int step = 0; step < 30; ++step) {
+      std::vector<std::vector<double>> zeros(size), nearly(size);
+      std::vector<Sample<double>> of_zeros, of_nearly;
+      for (std::size_t s = 0; s < size; ++s) {
+        for (std::size_t k = 0; k < features; ++k) {
+          const bool is_zero = step % 10 == 0 || stream.below(10) > 0;  // all of them now and then
+          zeros[s].push_back(is_zero ? 0 : stream.normal());
+          nearly[s].push_back(is_zero ? next_to_nothing : zeros[s].back());
+        }
+        const double y = static_cast<double>(stream.below(c.outputs() > 1 ? 3 : 2));
+        of_zeros.push_back({{zeros[s]}, y});
+        of_nearly.push_back({{nearly[s]}, y});
+      }
+      ASSERT_EQ(left_out.step(of_zeros).status, StepStatus::learned);
+      ASSERT_EQ(kept.step(of_nearly).status, StepStatus::learned);
+      for (std::size_t i = 0; i < sparse.parameters().size(); ++i) {
+        ASSERT_NEAR(sparse.parameters()[i], dense.parameters()[i], 1e-9) << c.rule << " " << c.transform;
+      }
+    }
+    std::vector<double> some(features);
+    some[3] = 1;
+    some[features - 1] = -2;
+    const std::vector<Input<double>> inputs(size, Input<double>{some});
+    const DerivativeReport report = check_model<double>(sparse, inputs);
+    EXPECT_TRUE(report.ok) << report.text;
+  }
+}
+
+// Features that are never used might as well not exist.
+TEST(BatchTrainer, FeaturesThatAreLeftOutTakeTheirPlaceInThePreconditioner) {
+  constexpr std::size_t used = 10, every = 4, units = 5, size = 6;
+  for (SparseCase c : sparse_cases()) {
+    c.preconditioner = PreconditionerKind::second_moment;
+    Mlp<double> small({used, units}, {.outputs = c.outputs()}), large({used * every, units}, {.outputs = c.outputs()});
+    const auto place = [&](std::size_t i) {  // of a parameter of the small model in the large one
+      const std::size_t row = i / units;
+      return row < used ? row * every * units + i % units : i + used * (every - 1) * units;
+    };
+    for (std::size_t i = 0; i < small.parameters().size(); ++i) large.parameters()[place(i)] = small.parameters()[i];
+    BatchTrainer<double> of_small(small, c.options(size)), of_large(large, c.options(size));
+    RandomStream stream(8, c.rule);
+    for (int step = 0; step < 30; ++step) {
+      std::vector<std::vector<double>> few(size), many(size, std::vector<double>(used * every));
+      std::vector<Sample<double>> of_few, of_many;
+      for (std::size_t s = 0; s < size; ++s) {
+        for (std::size_t k = 0; k < used; ++k) {
+          few[s].push_back(stream.below(3) == 0 ? 0 : stream.normal());
+          many[s][k * every] = few[s][k];
+        }
+        const double y = static_cast<double>(stream.below(c.outputs() > 1 ? 3 : 2));
+        of_few.push_back({{few[s]}, y});
+        of_many.push_back({{many[s]}, y});
+      }
+      ASSERT_EQ(of_small.step(of_few).status, StepStatus::learned);
+      ASSERT_EQ(of_large.step(of_many).status, StepStatus::learned);
+      for (std::size_t i = 0; i < small.parameters().size(); ++i) {
+        ASSERT_NEAR(small.parameters()[i], large.parameters()[place(i)], 1e-9) << c.rule << " " << c.transform;
       }
     }
   }

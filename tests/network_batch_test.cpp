@@ -102,9 +102,9 @@ struct WriteRow {
   std::vector<double>& out;
 
   void operator()(const OuterBatch<double>& block) const {
-    for (std::size_t r = 0; r < block.inputs; ++r) {
+    for (std::size_t r = 0; r < block.u_rows(); ++r) {
       for (std::size_t c = 0; c < block.units; ++c) {
-        out[block.offset + r * block.units + c] +=
+        out[block.offset + block.row(r) * block.units + c] +=
             block.u[r * block.u_stride + k / per_sample] * block.v[c * block.v_stride + k];
       }
     }

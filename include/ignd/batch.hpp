@@ -20,17 +20,22 @@ class RowReader;
 // belong to a Batch. Where there is a matrix it is stored unit by unit, the samples side by side, so that all products
 // run along the samples.
 
-// A dense layer: j_k[r][c] = u[r][k / per_sample] * v[c][k].
+// A dense layer: j_k[row(i)][c] = u[i][k / per_sample] * v[c][k].
 template <class T>
 struct OuterBatch {
   std::size_t offset = 0;
   std::size_t inputs = 0;
   std::size_t units = 0;
-  const T* u = nullptr;  // inputs x samples
+  const T* u = nullptr;  // u_rows() x samples
   std::size_t u_stride = 0;
   const T* v = nullptr;  // units x rows of J
   std::size_t v_stride = 0;
   bool on_input = false;  // as in Outer
+  // The inputs that u has, in increasing order; the others are zero in all samples. Empty: all.
+  std::span<const std::uint32_t> rows = {};
+
+  std::size_t u_rows() const { return rows.empty() ? inputs : rows.size(); }
+  std::size_t row(std::size_t i) const { return rows.empty() ? i : rows[i]; }
 };
 
 // Weights shared within a sample, as in a convolution: every row of J is written out.

@@ -71,7 +71,7 @@ void BatchAlgebra<T>::gram(const BatchSensitivity<T>& j, const BatchSensitivity<
   for (std::size_t i = 0; i < j.blocks.size(); ++i) {
     if (const auto* a = std::get_if<OuterBatch<T>>(&j.blocks[i])) {
       const auto& b = std::get<OuterBatch<T>>(d.blocks[i]);
-      transposed_product(a->u, a->u_stride, b.u, b.u_stride, a->inputs, samples, of_u_.data());
+      transposed_product(a->u, a->u_stride, b.u, b.u_stride, a->u_rows(), samples, of_u_.data());
       transposed_product(a->v, a->v_stride, b.v, b.v_stride, a->units, rows, of_v_.data());
       for (std::size_t k = 0; k < rows; ++k) {
         const T* u = of_u_.data() + k / per_sample * samples;
@@ -102,7 +102,7 @@ template <class T>
 void BatchAlgebra<T>::add_own_gram(const OuterBatch<T>& a, const OuterBatch<T>& b, std::size_t sample, std::size_t n,
                                    std::span<double> out) {
   double of_u = 0;
-  for (std::size_t r = 0; r < a.inputs; ++r) {
+  for (std::size_t r = 0; r < a.u_rows(); ++r) {
     of_u += static_cast<double>(a.u[r * a.u_stride + sample]) * b.u[r * b.u_stride + sample];
   }
   transposed_product(a.v + sample * n, a.v_stride, b.v + sample * n, b.v_stride, a.units, n, of_v_.data());
@@ -134,7 +134,7 @@ void BatchAlgebra<T>::gram_of_samples(const BatchSensitivity<T>& j, const BatchS
         continue;
       }
       const auto& kernel = kernels::table<T>();
-      kernel.column_products(a->u, a->u_stride, b.u, b.u_stride, a->inputs, samples, of_u_.data());
+      kernel.column_products(a->u, a->u_stride, b.u, b.u_stride, a->u_rows(), samples, of_u_.data());
       kernel.column_products(a->v, a->v_stride, b.v, b.v_stride, a->units, samples, of_v_.data());
       for (std::size_t k = 0; k < samples; ++k) out[k] += static_cast<double>(of_u_[k] * of_v_[k]);
     } else if (const auto* dense = std::get_if<DenseBatch<T>>(&j.blocks[i])) {
@@ -195,13 +195,27 @@ template <class T>
 void BatchAlgebra<T>::add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample,
                                 std::span<const T> z, T factor, T* out, bool add) {
   weigh(block, samples, per_sample, z);
+  if (block.rows.empty()) return multiply_outer(block, samples, factor, out, add);
+  const std::size_t units = block.units;
+  if (some_rows_.size() < block.inputs * units) some_rows_.resize(block.inputs * units);
+  multiply_outer(block, samples, factor, some_rows_.data(), false);
+  if (!add) std::fill_n(out, block.inputs * units, T{0});
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    kernels::table<T>().add(out + block.rows[i] * units, some_rows_.data() + i * units, units, T{1});
+  }
+}
+
+// From what weigh() has left.
+template <class T>
+void BatchAlgebra<T>::multiply_outer(const OuterBatch<T>& block, std::size_t samples, T factor, T* out, bool add) {
   // The kernel works down a few columns at a time. A layer too large for the caches goes to it a few rows at a time, so
   // that memory is read in order.
   constexpr std::size_t cached_bytes = std::size_t{1} << 20, rows_at_once = 8;
-  const bool cached = block.inputs * block.units * sizeof(T) <= cached_bytes;
-  const std::size_t at_once = cached ? block.inputs : rows_at_once;
-  for (std::size_t first = 0; first < block.inputs; first += at_once) {
-    kernels::table<T>().product({.rows = std::min(at_once, block.inputs - first),
+  const std::size_t rows = block.u_rows();
+  const bool cached = rows * block.units * sizeof(T) <= cached_bytes;
+  const std::size_t at_once = cached ? rows : rows_at_once;
+  for (std::size_t first = 0; first < rows; first += at_once) {
+    kernels::table<T>().product({.rows = std::min(at_once, rows - first),
                                  .depth = samples,
                                  .columns = block.units,
                                  .a = block.u + first * block.u_stride,

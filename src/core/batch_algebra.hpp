@@ -50,10 +50,12 @@ class BatchAlgebra {
   void weigh(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample, std::span<const T> z);
   void add_outer(const OuterBatch<T>& block, std::size_t samples, std::size_t per_sample, std::span<const T> z,
                  T factor, T* out, bool add);
+  void multiply_outer(const OuterBatch<T>& block, std::size_t samples, T factor, T* out, bool add);
   void sum_rows(const RowsBatch<T>& block, std::span<const T> z, Union& all);
 
   AlignedVector<T> of_u_, of_v_;  // the two factors of a dense layer's Gram matrix
   AlignedVector<T> weighted_;     // v weighted by z and summed over a sample's rows, samples x units
+  AlignedVector<T> some_rows_;    // of a layer's weights: those that a block has
   std::vector<AlignedVector<T>> written_;
   std::vector<Union> unions_;
   Sensitivity<T> direction_;

@@ -14,11 +14,14 @@
 #include "kernels/flush_to_zero.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,9 +37,17 @@ enum class BatchSystems {
   of_batch     // one for the whole batch
 };
 
-bool all_finite(std::span<const double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+// By their bits and without leaving early, so that the loop becomes one over vectors.
+template <class T>
+bool all_finite(std::span<const T> numbers) {
+  using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+  constexpr Bits infinite = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits any = 0;
+  for (const T x : numbers) any |= (std::bit_cast<Bits>(x) & infinite) == infinite ? 1 : 0;
+  return any == 0;
 }
+
+bool all_finite(std::span<double> numbers) { return all_finite(std::span<const double>(numbers)); }
 
 // The inputs that a preconditioner would cover; none if the model has no single block of weights that multiply them.
 template <class T>
@@ -308,8 +319,8 @@ void BatchTrainer<T>::Impl::check(std::span<const Sample<T>> samples, std::span<
     options_.loss->check_target(each > 1 ? targets.subspan(s * each, each) : std::span(&sample.y, 1), model_.outputs());
     if (!(sample.weight >= 0 && sample.weight <= largest_weight)) refuse_weight(sample.weight);
     const auto& values = sample.x.values;
-    const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
-    if (bad != values.end()) {
+    if (!all_finite(values)) {
+      const auto bad = std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
       throw BadSample(
           fmt::format("value {} of sample {} is {}; the inputs must be finite", bad - values.begin(), s, *bad));
     }

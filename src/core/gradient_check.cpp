@@ -97,10 +97,10 @@ Sensitivity<T> row_of(const BatchSensitivity<T>& batch, std::size_t k, std::vect
   Sensitivity<T> j;
   for (const BatchBlock<T>& any : batch.blocks) {
     if (const auto* outer = std::get_if<OuterBatch<T>>(&any)) {
-      j.push_back(Outer<T>{.offset = outer->offset,
-                           .u = column(outer->u, outer->u_stride, outer->inputs, sample),
-                           .v = column(outer->v, outer->v_stride, outer->units, k),
-                           .active = {}});
+      std::vector<T>& u = store.emplace_back(outer->inputs);
+      for (std::size_t i = 0; i < outer->u_rows(); ++i) u[outer->row(i)] = outer->u[i * outer->u_stride + sample];
+      j.push_back(Outer<T>{
+          .offset = outer->offset, .u = u, .v = column(outer->v, outer->v_stride, outer->units, k), .active = {}});
     } else if (const auto* dense = std::get_if<DenseBatch<T>>(&any)) {
       j.push_back(Dense<T>{dense->offset, dense->rows.at(k)});
     } else {

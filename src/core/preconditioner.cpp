@@ -140,8 +140,8 @@ void Preconditioner<T>::observe(const BatchSensitivity<T>& j) {
   saved_statistics_.clear();
   for (const auto& any : j.blocks) {
     if (const auto* outer = std::get_if<OuterBatch<T>>(&any); outer != nullptr && outer->on_input) {
-      for (std::size_t i = 0; i < outer->inputs; ++i) {
-        for (std::size_t s = 0; s < j.samples; ++s) observe_input(i, outer->u[i * outer->u_stride + s]);
+      for (std::size_t i = 0; i < outer->u_rows(); ++i) {
+        for (std::size_t s = 0; s < j.samples; ++s) observe_input(outer->row(i), outer->u[i * outer->u_stride + s]);
       }
     } else if (const auto* table = std::get_if<RowsBatch<T>>(&any); table != nullptr && table->on_input) {
       for (const SparseRows<T>& rows : std::span(table->rows).first(j.samples)) {
@@ -173,11 +173,11 @@ const BatchSensitivity<T>& Preconditioner<T>::direction(const BatchSensitivity<T
   for (std::size_t b = 0; b < j.blocks.size(); ++b) {
     auto& block = batch_direction_.blocks[b] = j.blocks[b];
     if (auto* outer = std::get_if<OuterBatch<T>>(&block); outer != nullptr && outer->on_input) {
-      scaled_batch_.resize(outer->inputs * outer->u_stride);
-      for (std::size_t i = 0; i < outer->inputs; ++i) {
+      scaled_batch_.resize(outer->u_rows() * outer->u_stride);
+      for (std::size_t i = 0; i < outer->u_rows(); ++i) {
         for (std::size_t s = 0; s < j.samples; ++s) {
           const std::size_t at = i * outer->u_stride + s;
-          scaled_batch_[at] = scaled(i, outer->u[at]);
+          scaled_batch_[at] = scaled(outer->row(i), outer->u[at]);
         }
       }
       outer->u = scaled_batch_.data();

@@ -2,6 +2,7 @@
 
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
+#include "kernels/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -138,12 +139,24 @@ Expansion expand(const ForEachRow& rows, const Standardizer& standardizer, const
                  const VectorXd& coefficients) {
   constexpr Index rows_in_block = 128;  // one product of matrices is many times faster than as many of vectors
   const Index n = standardizer.size();
+  const auto width = static_cast<std::size_t>(n);
   Expansion sum{0, VectorXd::Zero(n), MatrixXd::Zero(n, n)};
   MatrixXd block(n, rows_in_block);
   Index filled = 0;
+  // With the kernel, since Eigen does not know the machine's vectors. What is above its diagonal is below Eigen's.
   const auto empty_block = [&] {
-    if (filled == 0) return;  // Eigen's products divide by this size
-    sum.hessian.selfadjointView<Eigen::Lower>().rankUpdate(block.leftCols(filled));
+    kernels::table<double>().product({.rows = width,
+                                      .depth = static_cast<std::size_t>(filled),
+                                      .columns = width,
+                                      .a = block.data(),
+                                      .a_row_stride = 1,
+                                      .a_column_stride = width,
+                                      .b = block.data(),
+                                      .b_stride = width,
+                                      .out = sum.hessian.data(),
+                                      .out_stride = width,
+                                      .add = true,
+                                      .upper = true});
     filled = 0;
   };
   VectorXd z(n);
