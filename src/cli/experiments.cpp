@@ -117,7 +117,7 @@ SweepProgress sum(const SweepProgress& a, const SweepProgress& b) {
 
 class ExperimentSweep {
  public:
-  ExperimentSweep(std::filesystem::path folder, unsigned jobs, Estimate estimate, const StopSignal& stop)
+  ExperimentSweep(std::filesystem::path folder, const SweepJobs& jobs, Estimate estimate, const StopSignal& stop)
       : store_(folder, Store::Access::write),
         folder_(std::move(folder)),
         jobs_(jobs),
@@ -128,7 +128,7 @@ class ExperimentSweep {
     for (const SweptExperiment& one : wanted) put(one.stored);
     for (const auto& [experiment, stored] : wanted) {
       make_all_runs(experiment);
-      if (stop_.flag()) return interrupted(experiment);
+      if (stopped_) return interrupted(experiment);
     }
     return 0;
   }
@@ -155,18 +155,21 @@ class ExperimentSweep {
     if (estimate_ == Estimate::wanted) print_estimate(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
-    for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
+    for (std::uint64_t before = total + 1; there != before && !stopped_;) {
       before = there;
       SweepProgress last;
-      make_runs(runs_so_far(experiment, store_), store_, {.jobs = jobs_}, stop_.flag(), [&](const SweepProgress& now) {
+      const auto look = [&](const SweepProgress& now) {
         last = now;
         reporter.update(sum(so_far, now));
-      });
+      };
+      const bool made = make_runs(runs_so_far(experiment, store_), store_, {.jobs = jobs_.jobs, .ranks = jobs_.ranks},
+                                  stop_.flag(), look);
+      stopped_ = !made || stop_.flag();
       so_far = sum(so_far, last);
       there = count_done(experiment);
     }
     store_.add_wall_seconds(experiment.name, seconds_after(start));
-    if (!stop_.flag()) reporter.finish(so_far);
+    if (!stopped_) reporter.finish(so_far);
   }
 
   static void print_advice(const Experiment& experiment) {
@@ -180,14 +183,14 @@ class ExperimentSweep {
   // Only for long sweeps, so that users can come back later or ask for less.
   void print_estimate(const Experiment& experiment, std::uint64_t missing) const {
     constexpr double long_enough = 60;
-    const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned at_a_time = jobs_.ranks != nullptr ? jobs_.in_all() : std::min(jobs_.jobs, cores);
     const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
     if (work.seconds <= long_enough) return;
     const bool measured = find_task(experiment.task).measures_cost(experiment.panels.front().methods.front().settings);
     const std::uint64_t later = missing - work.runs;
-    print_error("{}: {} runs to make, about {} with {} job{} on this machine ({}){}\n", experiment.name, work.runs,
-                duration_text(work.seconds), jobs_, jobs_ == 1 ? "" : "s",
-                measured ? "measured on its first steps" : "a rough guess",
+    print_error("{}: {} runs to make, about {} with {} ({}){}\n", experiment.name, work.runs,
+                duration_text(work.seconds), jobs_.text(), measured ? "measured on its first steps" : "a rough guess",
                 later == 0 ? "" : fmt::format("; {} more once the rates for them are known", later));
   }
 
@@ -206,9 +209,10 @@ class ExperimentSweep {
 
   Store store_;
   std::filesystem::path folder_;
-  unsigned jobs_;
+  SweepJobs jobs_;
   Estimate estimate_;
   const StopSignal& stop_;
+  bool stopped_ = false;  // here or on another rank
 };
 
 }  // namespace
@@ -239,14 +243,31 @@ std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& nam
   return files;
 }
 
-int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
+unsigned SweepJobs::in_all() const {
+  if (ranks == nullptr) return jobs;
+  return jobs * static_cast<unsigned>(ranks->size() - (ranks->rank_0_makes_runs() ? 0 : 1));
+}
+
+std::string SweepJobs::text() const {
+  const std::string words = fmt::format("{} job{}", jobs, jobs == 1 ? "" : "s");
+  if (ranks == nullptr) return words + " on this machine";
+  return fmt::format("{} on each of {} ranks", words, ranks->size());
+}
+
+int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, const SweepJobs& jobs,
                       Estimate estimate) {
   const StopSignal stop;
   return ExperimentSweep(folder, jobs, estimate, stop).run(wanted);
 }
 
-unsigned jobs_or_cores(std::uint64_t jobs) {
-  return jobs > 0 ? static_cast<unsigned>(jobs) : std::max(1U, std::thread::hardware_concurrency());
+unsigned jobs_or_cores(std::uint64_t jobs, const Communicator& ranks) {
+  return jobs > 0 ? static_cast<unsigned>(jobs) : ranks.cores();
+}
+
+int serve_sweep(Communicator& ranks, unsigned jobs) {
+  const StopSignal stop;
+  serve_runs(ranks, jobs, engine_for(Machine::shared), stop.flag());
+  return 0;
 }
 
 }  // namespace ignd::cli
