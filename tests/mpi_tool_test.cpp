@@ -183,7 +183,7 @@ TEST_F(MpiTool, KilledRanksLoseNothingThatWasStored) {
 
 TEST_F(MpiTool, SigtermToTheJobOrToARankStopsItInGoodOrder) {
   std::string longer = experiment_text;
-  longer.replace(longer.find("300"), 3, "2000");
+  longer.replace(longer.find("300"), 3, "4000");
   std::ofstream(path("scales.toml")) << longer;
   ASSERT_EQ(testing::run_tool(reproduce("whole")).exit_code, 0);
   for (const int who : {-1, 0, 2}) {  // mpirun, or a rank
@@ -206,14 +206,47 @@ TEST_F(MpiTool, SigtermToTheJobOrToARankStopsItInGoodOrder) {
   }
 }
 
+TEST_F(MpiTool, AnEnsembleIsTheSameOnSeveralRanksStoppedOrNot) {
+  std::ofstream table(path("table.csv"));
+  table << "a,b,y\n";
+  for (int i = 0; i < 2000; ++i) table << i % 17 << ',' << i % 5 << ',' << 3 * (i % 17) - (i % 5) << '\n';
+  table.close();
+  const auto train = [&](const std::string& model, const Words& more) {
+    return Words{"train", path("table.csv"), "--target", "y",        "--ensemble", "4", "--patience",
+                 "100",   "--quiet",         "--save",   path(model)} +
+           more;
+  };
+  const Words epochs{"--epochs", "100"};
+  ASSERT_EQ(testing::run_tool(train("one.ignd", epochs)).exit_code, 0);
+  for (const int ranks : {2, 3}) {
+    const Outcome made = run(on_ranks(ranks, train("several.ignd", epochs)));
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(testing::content_of(path("several.ignd")), testing::content_of(path("one.ignd")));
+  }
+  Process process(on_ranks(3, train("stopped.ignd", epochs + Words{"--save-every", "1"})));
+  while (!fs::exists(path("stopped.partial.ignd")) && !process.has_ended()) sched_yield();
+  process.signal(SIGTERM);
+  const Outcome stopped = process.finish();
+  EXPECT_TRUE(contains(stopped.err, "to resume, run the same command with --resume")) << stopped.err;
+  const Outcome resumed =
+      run(on_ranks(3, train("stopped.ignd", epochs + Words{"--resume", path("stopped.partial.ignd")})));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(testing::content_of(path("stopped.ignd")), testing::content_of(path("one.ignd")));
+}
+
 TEST_F(MpiTool, WhatIsWrongIsSaidOnce) {
+  std::ofstream(path("table.csv")) << "a,y\n1,2\n";
   const auto expect_refusal = [&](const Words& arguments, const std::string& part) {
     SCOPED_TRACE(arguments[0]);
-    testing::expect_one_line(run(on_ranks(3, arguments)), 2, part);
+    const Outcome outcome = run(on_ranks(3, arguments));
+    EXPECT_NE(outcome.exit_code, 0);
+    testing::expect_one_line(outcome, outcome.exit_code, part);
   };
   expect_refusal({"reproduce", "no-such-thing"}, "there is no experiment 'no-such-thing'");
   expect_refusal({"reproduce", "--jobs", "x"}, "--jobs");
   expect_refusal({"compare"}, "name the file");
+  expect_refusal({"train", "no-such.csv", "--target", "y"}, "no-such.csv");
+  expect_refusal({"train", path("table.csv"), "--target", "y", "--fast"}, "a single network is trained by one process");
   expect_refusal({"predict", "a.ignd", "b.csv"}, "is the work of one process, but mpirun started 3");
 }
 

@@ -51,7 +51,7 @@ constexpr const char* any_data =
 
 constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a stream
 
-void add_train(CLI::App& app, TrainOptions& options, int& code) {
+void add_train(CLI::App& app, TrainOptions& options, ignd::Communicator& ranks, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   command->add_option("data", options.spec.data.path, any_data);
@@ -84,7 +84,7 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {
     options.given.names = given_names(*command);
-    code = train(options);
+    code = train(options, ranks);
   });
 }
 
@@ -204,7 +204,7 @@ int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** arg
   UseOptions use_options;
   ReproduceOptions reproduce_options;
   std::string report_folder = default_folder;
-  add_train(app, train_options, code);
+  add_train(app, train_options, ranks, code);
   add_compare(app, compare_options, ranks, code);
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, ranks, code);
@@ -229,7 +229,7 @@ int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** arg
 
 // Throws InvalidArgument for a command that a single process has to do.
 void check_takes_ranks(const ignd::Launch& launch, int argc, char** argv) {
-  static const std::set<std::string> able{"reproduce", "compare"};
+  static const std::set<std::string> able{"reproduce", "compare", "train"};
   const std::string command = argc > 1 ? argv[1] : "";
   if (launch.size <= 1 || able.contains(command)) return;
   throw ignd::InvalidArgument(
