@@ -38,6 +38,7 @@ struct CompareOptions {
   std::string budget;      // empty: no limit
   std::uint64_t jobs = 0;  // of each rank; 0: as many as it has cores
   std::string out;         // empty: named after the data
+  std::string shard;       // "3/8"; empty: all runs
 };
 
 // Trains with every optimizer at every rate and seed, except for runs that are stored already, and recommends one.
@@ -52,6 +53,7 @@ struct ReproduceOptions {
   bool all = false;        // also experiments that are otherwise made only if they are named
   bool offline = false;    // do not download small data sets
   bool list = false;
+  std::string shard;  // "3/8"; empty: all runs
 };
 
 // Makes the missing runs and the report.
@@ -80,6 +82,14 @@ std::filesystem::path fetch_with_progress(const DataSet& set, const std::string&
 std::string in_megabytes(std::uint64_t bytes);  // "0.4 MB"
 
 int print_data_path(const DataOptions& options);
+
+struct MergeOptions {
+  std::vector<std::string> inputs;  // folders of results
+  std::string output;
+};
+
+// Joins what several programs have made. Returns failure where results contradict each other.
+int merge(const MergeOptions& options);
 
 struct TokenizeOptions {
   std::vector<std::string> paths;  // files or folders; "-" is the standard input

@@ -27,9 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget", "--jobs", "--out"};
+const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget",
+                                           "--jobs",       "--out", "--shard"};
 // These do not change what is compared.
-const std::vector<std::string> incidental_options{"--jobs", "--out"};
+const std::vector<std::string> incidental_options{"--jobs", "--out", "--shard"};
 
 std::string command_text(const char* command, const CompareOptions& options, const std::vector<std::string>& without) {
   std::string text = fmt::format("ignd {} {}", command, shell_word(options.spec.data.path));
@@ -143,7 +144,7 @@ Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::
                 const SweepJobs& jobs) {
   const auto table = table_of(study, 1);
   check_splits(study, table->table().size());
-  { const Store usable(folder, Store::Access::write); }  // throws before time is spent
+  { const Store usable(jobs.shard.folder(folder), Store::Access::write); }  // throws before time is spent
   const unsigned at_a_time = jobs.in_all();
   const StudyCosts costs = measure_costs(study, *table, jobs.jobs);
   if (!options.budget.empty()) study = within_budget(study, costs, at_a_time, parse_duration(options.budget));
@@ -184,7 +185,14 @@ int compare(CompareOptions options, Communicator& ranks) {
   const unsigned own_jobs = jobs_or_cores(options.jobs, ranks);
   if (ranks.rank() > 0) return serve_sweep(ranks, own_jobs);
   RankPool pool(ranks);
-  const SweepJobs jobs{own_jobs, ranks.size() > 1 ? &pool : nullptr};
+  SweepJobs jobs{own_jobs, ranks.size() > 1 ? &pool : nullptr};
+  if (!options.shard.empty()) jobs.shard = Shard::parse(options.shard);
+  if (!options.shard.empty() && ranks.size() > 1) {
+    throw InvalidArgument("--shard is for programs that know nothing of each other; several ranks share all runs");
+  }
+  if (!jobs.shard.is_all() && !options.budget.empty()) {
+    throw InvalidArgument("--budget cannot be given with --shard: each part would plan by its own measurements");
+  }
   take_network_file(options);
   check_texts(options);
   const OptimizerStudy study = checked_study(options);
@@ -192,7 +200,8 @@ int compare(CompareOptions options, Communicator& ranks) {
   const std::string folder = options.out.empty() ? comparison_folder(name) : options.out;
   SweptExperiment wanted{.experiment = {},
                          .stored = {name, "", {}, command_text("compare", options, incidental_options), 0}};
-  const auto stored = find_stored(folder, name);
+  auto stored = find_stored(jobs.shard.folder(folder), name);
+  if (!stored) stored = find_stored(folder, name);
   Estimate estimate = Estimate::wanted;
   if (stored && stored->command == wanted.stored.command) {
     wanted.experiment = parse_experiment(stored->file, name, {});
@@ -206,7 +215,7 @@ int compare(CompareOptions options, Communicator& ranks) {
   const std::string& note = wanted.experiment.panels.at(0).note;
   if (!note.empty()) print_error("{}: {}\n", name, note);
   const int stopped = sweep_experiments({wanted}, folder, jobs, estimate);
-  if (stopped != 0) return stopped;
+  if (stopped != 0 || !jobs.shard.is_all()) return stopped;
   const int result = print_result(options, wanted.experiment, folder);
   const int report = make_report(folder);
   return result != 0 ? result : report;

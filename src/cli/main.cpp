@@ -24,6 +24,9 @@ namespace {
 
 using namespace ignd::cli;
 
+constexpr const char* shard_help =
+    "Make a part of the runs, such as 3/8, in a folder of its own; `ignd merge` joins the parts";
+
 void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, ignd::Communicator& ranks,
                    int& code) {
   CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
@@ -38,6 +41,7 @@ void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder
   command->add_flag("--all", options.all,
                     "Also the experiments that take long: all that this machine has the data for");
   command->add_flag("--offline", options.offline, "Do not download small data sets that experiments need");
+  command->add_option("--shard", options.shard, shard_help);
   command->add_flag("--list", options.list, "List the experiments, and run nothing");
   command->final_callback([&] { code = reproduce(options, ranks); });
 
@@ -117,6 +121,7 @@ void add_compare(CLI::App& app, CompareOptions& options, ignd::Communicator& ran
       ->group(comparison);
   command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
+  command->add_option("--shard", options.shard, shard_help)->group(comparison);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() == 0 || option->get_positional()) continue;
@@ -178,6 +183,14 @@ void add_data(CLI::App& app, DataOptions& options, int& code) {
   finding->final_callback([&] { code = print_data_path(options); });
 }
 
+void add_merge(CLI::App& app, MergeOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("merge", "Join folders of results");
+  command->add_option("inputs", options.inputs, "Folders that `reproduce --shard` or `compare --shard` wrote to")
+      ->required();
+  command->add_option("-o,--output", options.output, "Folder to join them in; its own results stay")->required();
+  command->final_callback([&] { code = merge(options); });
+}
+
 void add_tokenize(CLI::App& app, TokenizeOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("tokenize", "Print text as token ids of cl100k_base, one line per file");
   command
@@ -199,6 +212,7 @@ int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** arg
   int code = 0;
   CompareOptions compare_options;
   DataOptions data_options;
+  MergeOptions merge_options;
   TokenizeOptions tokenize_options;
   TrainOptions train_options;
   UseOptions use_options;
@@ -209,6 +223,7 @@ int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** arg
   add_use(app, use_options, code);
   add_reproduce(app, reproduce_options, report_folder, ranks, code);
   add_data(app, data_options, code);
+  add_merge(app, merge_options, code);
   add_tokenize(app, tokenize_options, code);
   try {
     app.parse(argc, argv);
