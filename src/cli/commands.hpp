@@ -84,7 +84,8 @@ std::string in_megabytes(std::uint64_t bytes);  // "0.4 MB"
 int print_data_path(const DataOptions& options);
 
 struct MergeOptions {
-  std::vector<std::string> inputs;  // folders of results
+  std::vector<std::string> inputs;  // folders of results, or models of streams
+  std::string base;                 // the model that those began with
   std::string output;
 };
 

@@ -184,10 +184,17 @@ void add_data(CLI::App& app, DataOptions& options, int& code) {
 }
 
 void add_merge(CLI::App& app, MergeOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("merge", "Join folders of results");
-  command->add_option("inputs", options.inputs, "Folders that `reproduce --shard` or `compare --shard` wrote to")
+  CLI::App* command = app.add_subcommand("merge", "Join folders of results, or models of parts of a stream");
+  command
+      ->add_option(
+          "inputs", options.inputs,
+          "Folders that `reproduce --shard` or `compare --shard` wrote to, or models that `train --stream` saved")
       ->required();
-  command->add_option("-o,--output", options.output, "Folder to join them in; its own results stay")->required();
+  command->add_option("--base", options.base, "Of models: the one that all of them were resumed from");
+  command
+      ->add_option("-o,--output", options.output,
+                   "Folder to join them in, whose own results stay; or file for the model")
+      ->required();
   command->final_callback([&] { code = merge(options); });
 }
 

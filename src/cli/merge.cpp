@@ -1,8 +1,11 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "lab/store.hpp"
+#include "learn/stream_merge.hpp"
+#include "learn/stream_state.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -52,9 +55,7 @@ bool has_unfinished_runs(const std::string& folder) {
   return fs::exists(fs::path(folder) / "unfinished", ignored);
 }
 
-}  // namespace
-
-int merge(const MergeOptions& options) {
+int merge_results(const MergeOptions& options) {
   for (const std::string& folder : options.inputs) check_folder(folder, options.output);
   Store into(options.output, Store::Access::write);
   std::uint64_t conflicts = 0;
@@ -73,6 +74,37 @@ int merge(const MergeOptions& options) {
       "versions or kinds of processors differ in last digits, everything else is an error\n",
       conflicts, quoted_path(options.output));
   return failure;
+}
+
+int merge_models(const MergeOptions& options) {
+  if (options.base.empty()) {
+    throw InvalidArgument("models of parts of a stream are merged with --base, the model that all were resumed from");
+  }
+  const auto read = [&](const std::string& path) {
+    std::error_code ignored;
+    if (fs::equivalent(path, options.output, ignored)) {
+      throw InvalidArgument(fmt::format("{} would be overwritten; choose another -o", quoted_path(path)));
+    }
+    return StreamPart{path, Checkpoint::read(path)};
+  };
+  const StreamPart base = read(options.base);
+  std::vector<StreamPart> parts;
+  for (const std::string& path : options.inputs) parts.push_back(read(path));
+  const Checkpoint merged = merge_streams(base, parts);
+  merged.write(options.output);
+  const StreamStatistics statistics = load_statistics(merged);
+  print("{} examples in {} parts, average progressive loss {}\n", with_commas(statistics.examples), parts.size(),
+        in_short(statistics.average_loss(), 6));
+  print("saved {}\n", for_terminal(options.output));
+  return 0;
+}
+
+}  // namespace
+
+int merge(const MergeOptions& options) {
+  std::error_code ignored;
+  const bool of_models = !options.base.empty() || fs::is_regular_file(options.inputs.at(0), ignored);
+  return of_models ? merge_models(options) : merge_results(options);
 }
 
 }  // namespace ignd::cli
