@@ -4,6 +4,7 @@
     real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/defaults.md)
     raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream-results.md)
     merged-streams    models of parts of a stream that are merged, beside one pass (docs/stream-results.md)
+    rank-scaling      a study of short runs on 1, 2 and 4 ranks: time, and what handing out costs (docs/cluster.md)
     rank-costs        what handing out runs to ranks costs rank 0 (docs/cluster.md)
     table-defaults    what the defaults of `ignd train` were chosen by (docs/defaults.md)
     stream-defaults   what the defaults of streams were chosen by (docs/defaults.md)
@@ -31,10 +32,13 @@ import math
 import os
 import random
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -202,6 +206,62 @@ def merged_streams():
          "one of 16 parts"],
         rows,
     )
+
+
+SHORT_RUNS = """
+title = "Short runs"
+question = "What does handing out cost?"
+task = "frozen-lake"
+seeds = 20
+x-label = "episode"
+metric = {{ label = "return", better = "higher" }}
+[settings]
+episodes = {episodes}
+[search]
+rates = [0.1, 0.5, 1]
+choose-by = "tuning-seeds"
+tuning-seeds = {seeds}
+[[panel]]
+name = "one"
+title = "One"
+[[panel.method]]
+name = "QL"
+optimizer = "sgd"
+"""
+
+
+def rank_scaling():
+    """Processor time beyond that of one process, per run, without what starting and ending costs."""
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def cost(ranks, episodes, seeds, folder):
+        """Seconds by the clock and of processors."""
+        (Path(folder) / "study.toml").write_text(SHORT_RUNS.format(episodes=episodes, seeds=seeds))
+        shutil.rmtree(Path(folder) / "out", ignore_errors=True)
+        words = ["mpirun", "-q", "--oversubscribe", "-n", str(ranks)] if ranks else []
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run([*words, IGND, "reproduce", "study.toml", "--out", "out", "--jobs", "1"], cwd=folder,
+                              capture_output=True, text=True, env=environment)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr.strip())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processors = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return time.monotonic() - start, processors
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for episodes in (300, 3000):
+            alone = None
+            for ranks in (0, 1, 2, 4):
+                wall, few = zip(*(cost(ranks, episodes, 10, folder) for _ in range(3)))
+                long, many = zip(*(cost(ranks, episodes, 1010, folder) for _ in range(3)))
+                runs = 3 * 1000
+                per_run = (min(many) - min(few)) / runs
+                alone = per_run if alone is None else alone
+                rows.append([str(ranks) if ranks else "no MPI", f"{1000 * alone:.2g} ms",
+                             f"{runs / (min(long) - min(wall)):,.0f} runs/s", f"{1000 * per_run:.2g} ms",
+                             f"{100 * (per_run / alone - 1):.0f} %" if ranks else ""])
+    print_table(["ranks", "a run takes", "speed", "processor time of a run", "more than alone"], rows)
 
 
 def rank_costs():
@@ -548,6 +608,7 @@ TABLES = {
     "real-data": real_data,
     "raw-streams": raw_streams,
     "merged-streams": merged_streams,
+    "rank-scaling": rank_scaling,
     "rank-costs": rank_costs,
     "table-defaults": table_defaults,
     "stream-defaults": stream_defaults,

@@ -65,7 +65,10 @@ Costs measure(int ranks, std::size_t results) {
   configs.reserve(2 * runs);
   for (std::size_t i = 0; i < 2 * runs; ++i) {
     configs.push_back(config_of(i + 1));
-    groups.push_back({{.config = &configs.back(), .task = &find_task("lqr"), .cost = 0.25 / results, .number = i}});
+    groups.push_back({{.config = &configs.back(),
+                       .task = &find_task("lqr"),
+                       .cost = 0.25 / static_cast<double>(results),
+                       .number = i}});
   }
   AnsweringRanks others(ranks);
   RankPool pool(others);

@@ -130,6 +130,17 @@ TEST_F(MpiTool, AnyNumberOfRanksMakesTheStoreOfOneProcess) {
   }
 }
 
+TEST_F(MpiTool, AShardMayHaveSeveralRanks) {
+  ASSERT_EQ(testing::run_tool(reproduce("one")).exit_code, 0);
+  for (const char* shard : {"1/2", "2/2"}) {
+    const Outcome made = run(on_ranks(2, reproduce("r") + Words{"--shard", shard}));
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+  ASSERT_EQ(testing::run_tool({"merge", path("r-shard-1-of-2"), path("r-shard-2-of-2"), "-o", path("r")}).exit_code, 0);
+  ASSERT_EQ(run(on_ranks(2, reproduce("r"))).exit_code, 0);
+  EXPECT_EQ(content("r"), content("one"));
+}
+
 TEST_F(MpiTool, CompareFindsTheSameOnSeveralRanks) {
   std::ofstream table(path("table.csv"));
   table << "a,b,y\n";

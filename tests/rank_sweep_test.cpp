@@ -118,7 +118,8 @@ TEST(RunMessages, ResultsArriveAsTheyWere) {
 
 TEST(RunMessages, RunsArriveAsTheyWere) {
   const ScriptedTask task;
-  const std::vector<RunConfig> configs{run_of(1, 0.1), run_of(2), run_of(UINT64_MAX)};
+  std::vector<RunConfig> configs{run_of(1, 0.1), run_of(2), run_of(UINT64_MAX)};
+  configs[1].settings = Settings(std::map<std::string, std::string>{{"other", ""}});
   std::vector<RunGroup> groups(2);
   for (std::size_t i = 0; i < configs.size(); ++i) {
     groups[i / 2].push_back({.config = &configs[i], .task = &task, .cost = 0.1, .number = i, .unfinished = "a/b"});

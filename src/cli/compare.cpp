@@ -187,9 +187,6 @@ int compare(CompareOptions options, Communicator& ranks) {
   RankPool pool(ranks);
   SweepJobs jobs{own_jobs, ranks.size() > 1 ? &pool : nullptr};
   if (!options.shard.empty()) jobs.shard = Shard::parse(options.shard);
-  if (!options.shard.empty() && ranks.size() > 1) {
-    throw InvalidArgument("--shard is for programs that know nothing of each other; several ranks share all runs");
-  }
   if (!jobs.shard.is_all() && !options.budget.empty()) {
     throw InvalidArgument("--budget cannot be given with --shard: each part would plan by its own measurements");
   }

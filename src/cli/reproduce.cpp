@@ -110,9 +110,6 @@ int reproduce(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() > 0) return serve_sweep(ranks, jobs);
   RankPool pool(ranks);
   const Shard shard = options.shard.empty() ? Shard() : Shard::parse(options.shard);
-  if (!options.shard.empty() && ranks.size() > 1) {
-    throw InvalidArgument("--shard is for programs that know nothing of each other; several ranks share all runs");
-  }
   const bool named = !options.names.empty();
   if (named && options.all) throw InvalidArgument("--all makes every experiment; name some, or say --all");
   std::vector<std::string> faults;

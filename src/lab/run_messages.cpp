@@ -2,8 +2,10 @@
 
 #include "ignd/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <variant>
 
@@ -44,18 +46,27 @@ void put_config(Checkpoint& message, const std::string& prefix, const RunConfig&
   message.set(prefix + "transform", config.optimizer.transform);
   put(message, prefix + "rate", std::vector{config.rate});
   message.set(prefix + "seed", config.seed);
-  for (const auto& [name, value] : config.settings.values()) message.set(prefix + "setting." + name, value);
 }
 
-RunConfig config_in(const Checkpoint& message, const std::string& prefix) {
+// Those of many runs are the same: each is written once.
+void put_settings(Checkpoint& message, const std::string& prefix, const Settings& settings) {
+  for (const auto& [name, value] : settings.values()) message.set(prefix + name, value);
+}
+
+Settings settings_in(const Checkpoint& message, const std::string& prefix) {
   std::map<std::string, std::string> settings;
-  const std::string setting = prefix + "setting.";
-  for (auto entry = message.entries().lower_bound(setting); entry != message.entries().end(); ++entry) {
-    if (!entry->first.starts_with(setting)) break;
-    settings[entry->first.substr(setting.size())] = message.text(entry->first);
+  for (auto entry = message.entries().lower_bound(prefix); entry != message.entries().end(); ++entry) {
+    if (!entry->first.starts_with(prefix)) break;
+    settings[entry->first.substr(prefix.size())] = message.text(entry->first);
   }
+  return Settings(std::move(settings));
+}
+
+std::string settings_prefix(std::size_t k) { return fmt::format("settings.{}.", k); }
+
+RunConfig config_in(const Checkpoint& message, const std::string& prefix, Settings settings) {
   return {.task = message.text(prefix + "task"),
-          .settings = Settings(std::move(settings)),
+          .settings = std::move(settings),
           .optimizer = {message.text(prefix + "rule"), message.text(prefix + "transform")},
           .rate = number_at(message, prefix + "rate"),
           .seed = message.number(prefix + "seed")};
@@ -107,10 +118,19 @@ RunMessage kind_of_message(const Checkpoint& message) { return static_cast<RunMe
 
 void put_groups(Checkpoint& message, const std::vector<RunGroup>& groups) {
   std::uint64_t runs = 0;
+  std::vector<const Settings*> written;
+  const auto place_of = [&](const Settings& settings) {
+    const auto known = std::ranges::find_if(written, [&](const Settings* one) { return *one == settings; });
+    if (known != written.end()) return static_cast<std::uint64_t>(known - written.begin());
+    put_settings(message, settings_prefix(written.size()), settings);
+    written.push_back(&settings);
+    return std::uint64_t{written.size() - 1};
+  };
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const PlannedRun& run : groups[g]) {
       const std::string prefix = fmt::format("{}.", runs++);
       put_config(message, prefix, *run.config);
+      message.set(prefix + "settings", place_of(run.config->settings));
       message.set(prefix + "group", std::uint64_t{g});
       message.set(prefix + "number", std::uint64_t{run.number});
       put(message, prefix + "cost", std::vector{run.cost});
@@ -118,13 +138,16 @@ void put_groups(Checkpoint& message, const std::vector<RunGroup>& groups) {
     }
   }
   message.set("runs", runs);
+  message.set("all-settings", std::uint64_t{written.size()});
 }
 
 std::vector<ReceivedRun> runs_in(const Checkpoint& message) {
+  std::vector<Settings> settings(message.number("all-settings"));
+  for (std::size_t k = 0; k < settings.size(); ++k) settings[k] = settings_in(message, settings_prefix(k));
   std::vector<ReceivedRun> runs(message.number("runs"));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string prefix = fmt::format("{}.", i);
-    runs[i] = {.config = config_in(message, prefix),
+    runs[i] = {.config = config_in(message, prefix, settings.at(message.number(prefix + "settings"))),
                .group = message.number(prefix + "group"),
                .number = message.number(prefix + "number"),
                .cost = number_at(message, prefix + "cost"),
