@@ -3,6 +3,9 @@
 
     real-data         `ignd train` with nothing but the target on California Housing and Diamonds (docs/defaults.md)
     raw-streams       `ignd train --stream` on the same two, unscaled (docs/stream-results.md)
+    merged-streams    models of parts of a stream that are merged, beside one pass (docs/stream-results.md)
+    rank-scaling      a study of short runs on 1, 2 and 4 ranks: time, and what handing out costs (docs/cluster.md)
+    rank-costs        what handing out runs to ranks costs rank 0 (docs/cluster.md)
     table-defaults    what the defaults of `ignd train` were chosen by (docs/defaults.md)
     stream-defaults   what the defaults of streams were chosen by (docs/defaults.md)
     raw-speed         how fast streams and tables are read and learned (docs/stream-results.md)
@@ -29,10 +32,13 @@ import math
 import os
 import random
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,6 +147,129 @@ def raw_streams():
         ["mean squared error", "in the order of the file", "shuffled", "least squares in hindsight", "best constant"],
         rows,
     )
+
+
+def merged_streams():
+    """Test errors of one pass, of merged models of K parts in one or several rounds, and of one part alone."""
+
+    def tool(*arguments):
+        done = subprocess.run([IGND, *arguments], cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr.strip())
+        return done.stdout
+
+    def write(name, lines):
+        (Path(folder) / name).write_text("".join(header + lines))
+        return name
+
+    def rmse(model):
+        done = tool("evaluate", model, "test.csv", "--json").strip()
+        return json.loads(done)["metrics"]["test"]["rmse"]
+
+    def in_rounds(first, rest, parts, rounds):
+        """The test error of the last merged model, and that of the first round's first part."""
+        tool("train", "--stream", write("first.csv", first), "--target", target, "--save", "base.ignd", "--quiet")
+        alone = None
+        for r in range(rounds):
+            block = rest[len(rest) * r // rounds : len(rest) * (r + 1) // rounds]
+            models = []
+            for k in range(parts):
+                part = block[len(block) * k // parts : len(block) * (k + 1) // parts]
+                models.append(f"part-{k}.ignd")
+                tool("train", "--stream", write("part.csv", part), "--resume", "base.ignd", "--save", models[-1],
+                     "--quiet")
+            alone = alone if alone is not None else rmse(models[0])
+            tool("merge", *models, "--base", "base.ignd", "-o", "merged.ignd")
+            os.replace(Path(folder) / "merged.ignd", Path(folder) / "base.ignd")
+        return rmse("base.ignd"), alone
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path, target in two_tables(folder):
+            lines = shuffled(path, folder).read_text().splitlines(keepends=True)
+            header = lines[:1] if path.name.endswith(".csv") else []
+            lines = lines[len(header) :]
+            test, train = lines[: len(lines) // 5], lines[len(lines) // 5 :]
+            column = header[0].strip().replace('"', "").split(",").index(target) if header else -1
+            by_target = sorted(train[1000:], key=lambda line: float(line.strip().split(",")[column]))
+            write("test.csv", test)
+            for order, rest in (("shuffled", train[1000:]), ("sorted by the target", by_target)):
+                cells = []
+                for parts, rounds in ((1, 1), (2, 1), (4, 1), (16, 1), (4, 10), (16, 10)):
+                    merged, alone = in_rounds(train[:1000], rest, parts, rounds)
+                    cells.append(merged)
+                    if (parts, rounds) == (16, 1):
+                        part = alone
+                rows.append([f"{name}, {order}", *(short(cell, 4) for cell in cells), short(part, 4)])
+    print_table(
+        ["test RMSE", "one pass", "2 parts", "4 parts", "16 parts", "4 parts, 10 rounds", "16 parts, 10 rounds",
+         "one of 16 parts"],
+        rows,
+    )
+
+
+SHORT_RUNS = """
+title = "Short runs"
+question = "What does handing out cost?"
+task = "frozen-lake"
+seeds = 20
+x-label = "episode"
+metric = {{ label = "return", better = "higher" }}
+[settings]
+episodes = {episodes}
+[search]
+rates = [0.1, 0.5, 1]
+choose-by = "tuning-seeds"
+tuning-seeds = {seeds}
+[[panel]]
+name = "one"
+title = "One"
+[[panel.method]]
+name = "QL"
+optimizer = "sgd"
+"""
+
+
+def rank_scaling():
+    """Processor time beyond that of one process, per run, without what starting and ending costs."""
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def cost(ranks, episodes, seeds, folder):
+        """Seconds by the clock and of processors."""
+        (Path(folder) / "study.toml").write_text(SHORT_RUNS.format(episodes=episodes, seeds=seeds))
+        shutil.rmtree(Path(folder) / "out", ignore_errors=True)
+        words = ["mpirun", "-q", "--oversubscribe", "-n", str(ranks)] if ranks else []
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run([*words, IGND, "reproduce", "study.toml", "--out", "out", "--jobs", "1"], cwd=folder,
+                              capture_output=True, text=True, env=environment)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr.strip())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processors = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return time.monotonic() - start, processors
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for episodes in (300, 3000):
+            alone = None
+            for ranks in (0, 1, 2, 4):
+                wall, few = zip(*(cost(ranks, episodes, 10, folder) for _ in range(3)))
+                long, many = zip(*(cost(ranks, episodes, 1010, folder) for _ in range(3)))
+                runs = 3 * 1000
+                per_run = (min(many) - min(few)) / runs
+                alone = per_run if alone is None else alone
+                rows.append([str(ranks) if ranks else "no MPI", f"{1000 * alone:.2g} ms",
+                             f"{runs / (min(long) - min(wall)):,.0f} runs/s", f"{1000 * per_run:.2g} ms",
+                             f"{100 * (per_run / alone - 1):.0f} %" if ranks else ""])
+    print_table(["ranks", "a run takes", "speed", "processor time of a run", "more than alone"], rows)
+
+
+def rank_costs():
+    """Runs bench/rank_costs: what rank 0 spends on each message and each result."""
+    done = subprocess.run([program("rank_costs")], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.strip())
+    print(done.stdout, end="")
 
 
 def program(name):
@@ -478,6 +607,9 @@ def advice(name):
 TABLES = {
     "real-data": real_data,
     "raw-streams": raw_streams,
+    "merged-streams": merged_streams,
+    "rank-scaling": rank_scaling,
+    "rank-costs": rank_costs,
     "table-defaults": table_defaults,
     "stream-defaults": stream_defaults,
     "raw-speed": raw_speed,

@@ -20,6 +20,7 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     librandom123-dev   Random123/philox.h
     libeigen3-dev      eigen3/Eigen/Core
     libdnnl-dev        dnnl.hpp
+    libopenmpi-dev     mpi/mpi.h
     libcli11-dev       CLI/CLI.hpp
     libarchive-dev     archive.h
     libcurl4-openssl-dev curl/curl.h
@@ -34,7 +35,8 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
     nlohmann-json3-dev nlohmann/json.hpp"
   test_needs="
     libgtest-dev       gtest/gtest.h
-    python3            python3"
+    python3            python3
+    openmpi-bin        mpirun"
   python_needs="
     python3-dev        python3.11/Python.h
     python3-venv       ../lib/python3.11/ensurepip"
@@ -48,6 +50,9 @@ root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
   fuzz_needs="
     clang-16           clang++-16
     libclang-rt-16-dev ../lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.fuzzer-$(uname -m).a"
+  slurm_needs="
+    slurm-wlm          slurmctld
+    munge              munged"
   libtorch_needs="
     libbenchmark-dev   benchmark/benchmark.h
     libtorch-dev       torch/csrc/api/include/torch/torch.h

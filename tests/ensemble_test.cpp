@@ -7,14 +7,17 @@
 #include "ignd/gradient_check.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/random.hpp"
+#include "learn/rank_engine.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/table_dataset.hpp"
+#include "local_ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -276,6 +279,67 @@ TEST_F(EnsembleTrainingTest, DependsNeitherOnTheEngineNorOnBeingStopped) {
     again.resumed = whole.saved;
     EXPECT_THROW(train_with(cpu_engine(), dataset, plan, again), FileError) << "it is complete";
   }
+}
+
+// On ranks that are threads; the others have read the data by themselves.
+void train_on_ranks(int ranks, const TableDataset& dataset, const EnsemblePlan& plan, Watcher& watcher,
+                    const std::atomic<bool>& stop_of_others = never) {
+  testing::LocalRanks all(ranks);
+  std::vector<std::jthread> others;
+  for (int rank = 1; rank < ranks; ++rank) {
+    others.emplace_back([&, rank] {
+      EnsemblePlan own = plan;
+      own.network.rate = own.linear.rate = 0;  // which rank 0 knows
+      serve_ensemble(all[rank], 2, dataset, own, stop_of_others);
+    });
+  }
+  const RankEngine engine(all[0], 1);
+  train_with(engine, dataset, plan, watcher);
+}
+
+TEST_F(EnsembleTrainingTest, IsTheSameOnAnyNumberOfRanksStoppedOrNot) {
+  const TableDataset dataset(table_, {.target = "class"});
+  EnsemblePlan plan = small_plan(5);
+  Watcher whole;
+  train_with(cpu_engine(), dataset, plan, whole);
+  for (const int ranks : {1, 2, 4}) {
+    Watcher watcher;
+    train_on_ranks(ranks, dataset, plan, watcher);
+    EXPECT_EQ(watcher.status, RunStatus::finished);
+    EXPECT_TRUE(watcher.saved.entries() == whole.saved.entries()) << ranks;
+    EXPECT_EQ(watcher.reports.size(), 8U);
+  }
+  plan.keep_states = true;
+  for (const int epochs : {1, 9}) {
+    Watcher first, second;
+    first.epochs_left = epochs;
+    train_on_ranks(3, dataset, plan, first);
+    ASSERT_EQ(first.status, RunStatus::running) << epochs;
+    second.resumed = first.saved;
+    train_on_ranks(3, dataset, plan, second);
+    EXPECT_TRUE(second.saved.entries() == whole.saved.entries()) << "stopped after " << epochs << " epochs";
+  }
+}
+
+TEST_F(EnsembleTrainingTest, ASignalToAnotherRankStopsIt) {
+  const TableDataset dataset(table_, {.target = "y"});
+  const std::atomic<bool> already = true;
+  Watcher first, second, whole;
+  train_on_ranks(2, dataset, small_plan(2000), first, already);
+  EXPECT_EQ(first.status, RunStatus::running);
+  train_on_ranks(2, dataset, small_plan(5), whole);
+  EXPECT_EQ(whole.status, RunStatus::finished);
+}
+
+TEST_F(EnsembleTrainingTest, RanksWithOtherDataAreRefused) {
+  const Table shorter = curved_table(239);
+  const TableDataset dataset(table_, {.target = "y"}), other(shorter, {.target = "y"});
+  EnsemblePlan plan = small_plan(5);
+  testing::LocalRanks ranks(2);
+  const std::jthread thread([&] { serve_ensemble(ranks[1], 2, other, plan, never); });
+  const RankEngine engine(ranks[0], 0);
+  Watcher watcher;
+  EXPECT_THROW(train_with(engine, dataset, plan, watcher), Error);
 }
 
 TEST_F(EnsembleTrainingTest, FoldsArePartsOfAllButTheTestRows) {

@@ -51,6 +51,7 @@ const std::map<std::string, Words, std::less<>>& allowed_folders() {
         {"src/lab", lab},
         {"src/report", report},
         {"src/cli", with(report, {"cli"})},
+        {"src/mpi", {"base"}},
     };
   }();
   return allowed;

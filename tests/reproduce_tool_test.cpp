@@ -4,7 +4,9 @@
 #include "lab/store.hpp"
 #include "run_tool.hpp"
 #include "scratch_folder.hpp"
+#include "tool_support.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <memory>
@@ -20,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::contains;
 using testing::Database;
+using testing::operator+;
 using testing::Outcome;
 using testing::Process;
 using testing::run_tool;
@@ -334,6 +337,66 @@ TEST_F(ReproduceTool, AnExperimentThatCannotBeReadIsLeftOut) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_TRUE(contains(outcome.err, "the experiment 'other' in ")) << outcome.err;
   EXPECT_TRUE(contains(testing::content_of(path("r/report.html")), "Does it learn?"));
+}
+
+// Two rounds: the first makes the search, the second the runs at the rate that it chose.
+TEST_F(ReproduceTool, ShardsJoinedAreTheWhole) {
+  ASSERT_EQ(run_tool(command("whole")).exit_code, 0);
+  std::vector<std::size_t> sizes;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::string> merge{"merge", "-o", path("r")};
+    for (const char* shard : {"1/3", "2/3", "3/3"}) {
+      const Outcome outcome = run_tool(testing::Words(command("r")) + testing::Words{"--shard", shard});
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      EXPECT_EQ(outcome.out, "") << "there is no report yet";
+      EXPECT_TRUE(contains(outcome.err, "-shard-*-of-3 -o ")) << outcome.err;
+      const std::string folder = fmt::format("r-shard-{}-of-3", shard[0]);
+      sizes.push_back(count_runs(folder.c_str()));
+      merge.push_back(path(folder.c_str()));
+    }
+    const Outcome merged = run_tool(merge);
+    EXPECT_EQ(merged.exit_code, 0) << merged.err;
+    EXPECT_EQ(count_runs("r"), round == 0 ? 620U : all_runs);
+  }
+  EXPECT_EQ(sizes[0] + sizes[1] + sizes[2], 620U) << "each run once";
+  EXPECT_GT(std::min({sizes[0], sizes[1], sizes[2]}), 150U) << "and nearly equal parts";
+  EXPECT_EQ(content("r"), content("whole"));
+  const Outcome last = run_tool(command("r"));
+  EXPECT_EQ(last.exit_code, 0);
+  EXPECT_TRUE(contains(last.err, "640 of them done already")) << last.err;
+  EXPECT_TRUE(fs::exists(path("r/report.html")));
+}
+
+TEST_F(ReproduceTool, ConflictingResultsAreNamedAndKept) {
+  ASSERT_EQ(run_tool(command("a")).exit_code, 0);
+  fs::copy(path("a"), path("b"), fs::copy_options::recursive);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(store_path(path("b")).c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "UPDATE run SET score = score + 1 WHERE rowid IN (3, 5)", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const auto before = content("a");
+  const Outcome merged = run_tool({"merge", path("b"), "-o", path("a")});
+  EXPECT_EQ(merged.exit_code, 1);
+  EXPECT_TRUE(contains(merged.err, "0 runs added, 638 were there already")) << merged.err;
+  EXPECT_TRUE(contains(merged.err, "ignd: another result in ")) << merged.err;
+  EXPECT_TRUE(contains(merged.err, "ignd: 2 runs have different results")) << merged.err;
+  EXPECT_EQ(content("a"), before);
+  EXPECT_EQ(Database(store_path(path("a"))).ask("SELECT 1 FROM conflict").size(), 2U);
+  const Outcome shard = run_tool(testing::Words(command("a")) + testing::Words{"--shard", "1/2"});
+  EXPECT_EQ(shard.exit_code, 0) << shard.err;
+}
+
+TEST_F(ReproduceTool, RefusesBadShardsAndFoldersToMerge) {
+  for (const char* shard : {"", "0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "a/b"}) {
+    if (*shard == 0) continue;
+    const Outcome outcome = run_tool(testing::Words(command("r")) + testing::Words{"--shard", shard});
+    EXPECT_EQ(outcome.exit_code, 2) << shard;
+    EXPECT_TRUE(contains(outcome.err, "must be like 3/8")) << outcome.err;
+  }
+  EXPECT_TRUE(contains(run_tool({"merge", path("none"), "-o", path("r")}).err, "there are no results in"));
+  EXPECT_FALSE(fs::exists(path("r")));
+  ASSERT_EQ(run_tool(testing::Words(command("r")) + testing::Words{"--quick"}).exit_code, 0);
+  EXPECT_EQ(run_tool({"merge", path("r"), "-o", path("r")}).exit_code, 2);
 }
 
 TEST_F(ReproduceTool, ListsWhatThereIs) {

@@ -8,7 +8,9 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <memory>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -242,6 +244,88 @@ TEST(Store, Version2IsReadAsItIsAndConvertedWhenItIsWrittenTo) {
     store.add(config_of(2), more);
   }
   EXPECT_EQ(Store(scratch / "r", Store::Access::read).find(config_of(2))->result, more.result);
+}
+
+// Whatever the parts, in whatever order: each has some of the runs, and some runs are in several.
+TEST(Store, TheUnionOfPartsIsTheWhole) {
+  RandomStream stream(4, "merge");
+  for (int round = 0; round < 5; ++round) {
+    const ScratchFolder scratch;
+    std::vector<StoredRun> runs(40);
+    std::vector<std::unique_ptr<Store>> parts;
+    for (int p = 0; p < 3; ++p) {
+      parts.push_back(std::make_unique<Store>(scratch / std::to_string(p).c_str(), Store::Access::write));
+    }
+    std::uint64_t copies = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      runs[i] = run_of(stream);
+      if (i == 7) runs[i].result.extras = {{"none", std::nan("")}, {"seconds", 0.5}};
+      const std::uint64_t owner = stream.below(3);
+      for (std::uint64_t p = 0; p < 3; ++p) {
+        if (p != owner && stream.below(3) > 0) continue;
+        StoredRun copy = runs[i];  // by another machine, in another time
+        if (p != owner) copy.seconds *= 2;
+        if (p != owner) copy.host = "another";
+        parts[p]->add(config_of(i), copy);
+        ++copies;
+      }
+    }
+    parts[1]->put({"b", "file", {}, "command", 0});
+    parts[2]->put({"b", "file", {}, "command", 0});
+    Store all(scratch / "all", Store::Access::write);
+    MergeReport sum;
+    for (const std::size_t p : {2U, 0U, 1U}) {
+      const MergeReport one = all.merge(*parts[p]);
+      sum.added += one.added;
+      sum.equal += one.equal;
+      EXPECT_TRUE(one.conflicts.empty());
+      EXPECT_TRUE(one.experiments.empty());
+    }
+    EXPECT_EQ(sum.added, runs.size());
+    EXPECT_EQ(sum.added + sum.equal, copies);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (i == 7) continue;  // its NaN equals nothing
+      EXPECT_EQ(all.find(config_of(i))->result, runs[i].result);
+    }
+    EXPECT_EQ(all.experiments().size(), 1U);
+    EXPECT_EQ(all.conflicts(), 0U);
+  }
+}
+
+TEST(Store, AnotherResultOfARunIsNamedAndKept) {
+  const ScratchFolder scratch;
+  RandomStream stream(5, "conflict");
+  Store here(scratch / "here", Store::Access::write), there(scratch / "there", Store::Access::write);
+  const StoredRun run = run_of(stream);
+  const auto with = [&](const std::function<void(RunResult&)>& change) {
+    StoredRun other = run;
+    change(other.result);
+    return other;
+  };
+  const std::vector<StoredRun> others{
+      run,
+      with([](RunResult& result) { result.score = result.score.value_or(0) + 1e-15; }),
+      with([](RunResult& result) { result.x.push_back(9), result.y.push_back(9), result.validation_y.clear(); }),
+      with([](RunResult& result) { result.extras.emplace_back("more", 1); }),
+      with([](RunResult& result) { result.failed_at += 1; }),
+      with([](RunResult& result) { result.validation = result.validation ? std::nullopt : std::optional(1.0); })};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    here.add(config_of(i), run);
+    there.add(config_of(i), others[i]);
+  }
+  here.put({"b", "file", {}, "command", 0});
+  there.put({"b", "another file", {}, "command", 0});
+  for (int again = 0; again < 2; ++again) {
+    const MergeReport merged = here.merge(there);
+    EXPECT_EQ(merged.added, 0U);
+    EXPECT_EQ(merged.equal, 1U);
+    ASSERT_EQ(merged.conflicts.size(), 5U);
+    EXPECT_EQ(merged.conflicts[0], config_of(1).text());
+    EXPECT_EQ(merged.experiments, std::vector<std::string>{"b"});
+    EXPECT_EQ(here.conflicts(), 5U) << "once, however often";
+    for (std::size_t i = 0; i < others.size(); ++i) EXPECT_EQ(here.find(config_of(i))->result, run.result);
+  }
+  EXPECT_EQ(here.experiments()[0].file, "file");
 }
 
 TEST(Store, RefusesRunsThatMakeNoSense) {

@@ -10,12 +10,13 @@
 
 namespace ignd {
 
+class Communicator;
 struct DataSet;
 
 }  // namespace ignd
 
 // The commands with their options, but for those that train (train.hpp) or use a model (use_model.hpp). Each returns
-// the exit code.
+// the exit code. Those that several ranks can do together are called on all of them.
 namespace ignd::cli {
 
 // Exit codes besides 0 and that of an interruption (stop_signal.hpp).
@@ -35,26 +36,28 @@ struct CompareOptions {
   std::string rates = "1e-6:1:2";
   std::uint64_t seeds = 5;
   std::string budget;      // empty: no limit
-  std::uint64_t jobs = 0;  // 0: as many as the machine has cores
+  std::uint64_t jobs = 0;  // of each rank; 0: as many as it has cores
   std::string out;         // empty: named after the data
+  std::string shard;       // "3/8"; empty: all runs
 };
 
 // Trains with every optimizer at every rate and seed, except for runs that are stored already, and recommends one.
-int compare(CompareOptions options);
+int compare(CompareOptions options, Communicator& ranks);
 
 struct ReproduceOptions {
   std::vector<std::string> names;  // experiments, or paths of their files; empty: all that come with the program
   bool quick = false;
   std::optional<std::uint64_t> seeds;
-  std::uint64_t jobs = 0;  // 0: as many as the machine has cores
+  std::uint64_t jobs = 0;  // of each rank; 0: as many as it has cores
   std::string out;         // empty: "results", or "results-preview" with --quick
   bool all = false;        // also experiments that are otherwise made only if they are named
   bool offline = false;    // do not download small data sets
   bool list = false;
+  std::string shard;  // "3/8"; empty: all runs
 };
 
 // Makes the missing runs and the report.
-int reproduce(const ReproduceOptions& options);
+int reproduce(const ReproduceOptions& options, Communicator& ranks);
 
 // Where `reproduce` puts results by default.
 inline constexpr const char* default_folder = "results";
@@ -79,6 +82,15 @@ std::filesystem::path fetch_with_progress(const DataSet& set, const std::string&
 std::string in_megabytes(std::uint64_t bytes);  // "0.4 MB"
 
 int print_data_path(const DataOptions& options);
+
+struct MergeOptions {
+  std::vector<std::string> inputs;  // folders of results, or models of streams
+  std::string base;                 // the model that those began with
+  std::string output;
+};
+
+// Joins what several programs have made. Returns failure where results contradict each other.
+int merge(const MergeOptions& options);
 
 struct TokenizeOptions {
   std::vector<std::string> paths;  // files or folders; "-" is the standard input

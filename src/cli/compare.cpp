@@ -27,9 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget", "--jobs", "--out"};
+const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget",
+                                           "--jobs",       "--out", "--shard"};
 // These do not change what is compared.
-const std::vector<std::string> incidental_options{"--jobs", "--out"};
+const std::vector<std::string> incidental_options{"--jobs", "--out", "--shard"};
 
 std::string command_text(const char* command, const CompareOptions& options, const std::vector<std::string>& without) {
   std::string text = fmt::format("ignd {} {}", command, shell_word(options.spec.data.path));
@@ -139,16 +140,16 @@ void check_splits(const OptimizerStudy& study, std::size_t rows) {
 }
 
 // Decides what to run, once: the same command finds it in the store later.
-Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::string& folder,
-                const std::string& name) {
+Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::string& folder, const std::string& name,
+                const SweepJobs& jobs) {
   const auto table = table_of(study, 1);
   check_splits(study, table->table().size());
-  { const Store usable(folder, Store::Access::write); }  // throws before time is spent
-  const unsigned jobs = jobs_or_cores(options.jobs);
-  const StudyCosts costs = measure_costs(study, *table, jobs);
-  if (!options.budget.empty()) study = within_budget(study, costs, jobs, parse_duration(options.budget));
+  { const Store usable(jobs.shard.folder(folder), Store::Access::write); }  // throws before time is spent
+  const unsigned at_a_time = jobs.in_all();
+  const StudyCosts costs = measure_costs(study, *table, jobs.jobs);
+  if (!options.budget.empty()) study = within_budget(study, costs, at_a_time, parse_duration(options.budget));
   print_error("{}: {} rows; about {} with {} runs at a time\n", options.spec.data.path,
-              with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, jobs)), jobs);
+              with_commas(table->table().size()), duration_text(estimated_seconds(study, costs, at_a_time)), at_a_time);
   for (const std::string& note : {left_out_text(*table), table->table().header_note(), table->target().choice}) {
     if (!note.empty()) print_error("{}: {}\n", options.spec.data.path, note);
   }
@@ -180,7 +181,15 @@ int print_result(const CompareOptions& options, const Experiment& experiment, co
 
 }  // namespace
 
-int compare(CompareOptions options) {
+int compare(CompareOptions options, Communicator& ranks) {
+  const unsigned own_jobs = jobs_or_cores(options.jobs, ranks);
+  if (ranks.rank() > 0) return serve_sweep(ranks, own_jobs);
+  RankPool pool(ranks);
+  SweepJobs jobs{own_jobs, ranks.size() > 1 ? &pool : nullptr};
+  if (!options.shard.empty()) jobs.shard = Shard::parse(options.shard);
+  if (!jobs.shard.is_all() && !options.budget.empty()) {
+    throw InvalidArgument("--budget cannot be given with --shard: each part would plan by its own measurements");
+  }
   take_network_file(options);
   check_texts(options);
   const OptimizerStudy study = checked_study(options);
@@ -188,21 +197,22 @@ int compare(CompareOptions options) {
   const std::string folder = options.out.empty() ? comparison_folder(name) : options.out;
   SweptExperiment wanted{.experiment = {},
                          .stored = {name, "", {}, command_text("compare", options, incidental_options), 0}};
-  const auto stored = find_stored(folder, name);
+  auto stored = find_stored(jobs.shard.folder(folder), name);
+  if (!stored) stored = find_stored(folder, name);
   Estimate estimate = Estimate::wanted;
   if (stored && stored->command == wanted.stored.command) {
     wanted.experiment = parse_experiment(stored->file, name, {});
     check_same_file(wanted.experiment, study.spec, folder);
     wanted.stored.file = stored->file;
   } else {
-    wanted.experiment = plan(options, study, folder, name);
+    wanted.experiment = plan(options, study, folder, name, jobs);
     wanted.stored.file = print_experiment(wanted.experiment);
     estimate = Estimate::printed_already;
   }
   const std::string& note = wanted.experiment.panels.at(0).note;
   if (!note.empty()) print_error("{}: {}\n", name, note);
-  const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs), estimate);
-  if (stopped != 0) return stopped;
+  const int stopped = sweep_experiments({wanted}, folder, jobs, estimate);
+  if (stopped != 0 || !jobs.shard.is_all()) return stopped;
   const int result = print_result(options, wanted.experiment, folder);
   const int report = make_report(folder);
   return result != 0 ? result : report;

@@ -9,14 +9,18 @@
 #include "lab/sweep.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 namespace ignd::cli {
 namespace {
@@ -117,19 +121,22 @@ SweepProgress sum(const SweepProgress& a, const SweepProgress& b) {
 
 class ExperimentSweep {
  public:
-  ExperimentSweep(std::filesystem::path folder, unsigned jobs, Estimate estimate, const StopSignal& stop)
-      : store_(folder, Store::Access::write),
-        folder_(std::move(folder)),
+  ExperimentSweep(const std::string& folder, const SweepJobs& jobs, Estimate estimate, const StopSignal& stop)
+      : store_(jobs.shard.folder(folder), Store::Access::write),
+        common_folder_(folder),
+        folder_(jobs.shard.folder(folder)),
         jobs_(jobs),
         estimate_(estimate),
         stop_(stop) {}
 
   int run(const std::vector<SweptExperiment>& wanted) {
+    if (!jobs_.shard.is_all()) take_over_common_runs();
     for (const SweptExperiment& one : wanted) put(one.stored);
     for (const auto& [experiment, stored] : wanted) {
       make_all_runs(experiment);
-      if (stop_.flag()) return interrupted(experiment);
+      if (stopped_) return interrupted(experiment);
     }
+    if (!jobs_.shard.is_all()) print_next_step();
     return 0;
   }
 
@@ -149,24 +156,27 @@ class ExperimentSweep {
   // Repeats, because runs decide about others: the next rung of a search, the runs at the rate that it chose.
   void make_all_runs(const Experiment& experiment) {
     const auto start = Clock::now();
-    const std::uint64_t total = count_runs(experiment, &store_);
+    const std::uint64_t total = count_all(experiment);
     std::uint64_t there = count_done(experiment);
     if (there < total) print_advice(experiment);
     if (estimate_ == Estimate::wanted) print_estimate(experiment, total - there);
     SweepReporter reporter(experiment.name, there, total);
     SweepProgress so_far;
-    for (std::uint64_t before = total + 1; there != before && !stop_.flag();) {
+    for (std::uint64_t before = total + 1; there != before && !stopped_;) {
       before = there;
       SweepProgress last;
-      make_runs(runs_so_far(experiment, store_), store_, {.jobs = jobs_}, stop_.flag(), [&](const SweepProgress& now) {
+      const auto look = [&](const SweepProgress& now) {
         last = now;
         reporter.update(sum(so_far, now));
-      });
+      };
+      const bool made =
+          make_runs(own_runs(experiment), store_, {.jobs = jobs_.jobs, .ranks = jobs_.ranks}, stop_.flag(), look);
+      stopped_ = !made || stop_.flag();
       so_far = sum(so_far, last);
       there = count_done(experiment);
     }
     store_.add_wall_seconds(experiment.name, seconds_after(start));
-    if (!stop_.flag()) reporter.finish(so_far);
+    if (!stopped_) reporter.finish(so_far);
   }
 
   static void print_advice(const Experiment& experiment) {
@@ -180,35 +190,66 @@ class ExperimentSweep {
   // Only for long sweeps, so that users can come back later or ask for less.
   void print_estimate(const Experiment& experiment, std::uint64_t missing) const {
     constexpr double long_enough = 60;
-    const unsigned at_a_time = std::min(jobs_, jobs_or_cores(0));
-    const SweepWork work = work_left(runs_so_far(experiment, store_), store_, at_a_time);
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned at_a_time = jobs_.ranks != nullptr ? jobs_.in_all() : std::min(jobs_.jobs, cores);
+    const SweepWork work = work_left(own_runs(experiment), store_, at_a_time);
     if (work.seconds <= long_enough) return;
     const bool measured = find_task(experiment.task).measures_cost(experiment.panels.front().methods.front().settings);
     const std::uint64_t later = missing - work.runs;
-    print_error("{}: {} runs to make, about {} with {} job{} on this machine ({}){}\n", experiment.name, work.runs,
-                duration_text(work.seconds), jobs_, jobs_ == 1 ? "" : "s",
-                measured ? "measured on its first steps" : "a rough guess",
+    print_error("{}: {} runs to make, about {} with {} ({}){}\n", experiment.name, work.runs,
+                duration_text(work.seconds), jobs_.text(), measured ? "measured on its first steps" : "a rough guess",
                 later == 0 ? "" : fmt::format("; {} more once the rates for them are known", later));
+  }
+
+  // Those that can be named now.
+  std::vector<RunConfig> own_runs(const Experiment& experiment) const {
+    std::vector<RunConfig> runs = runs_so_far(experiment, store_);
+    std::erase_if(runs, [&](const RunConfig& config) { return !jobs_.shard.has(config); });
+    return runs;
+  }
+
+  // Of a shard, no more can be known: the others make the runs that decide about further ones.
+  std::uint64_t count_all(const Experiment& experiment) const {
+    return jobs_.shard.is_all() ? count_runs(experiment, &store_) : own_runs(experiment).size();
+  }
+
+  void take_over_common_runs() {
+    std::error_code ignored;
+    if (!fs::exists(store_path(common_folder_), ignored)) return;
+    const MergeReport merged = store_.merge(Store(common_folder_, Store::Access::read));
+    if (merged.conflicts.empty()) return;
+    throw FileError(fmt::format("{} and {} have different results of {} runs; `ignd merge {} -o {}` names them",
+                                quoted_path(common_folder_), quoted_path(folder_), merged.conflicts.size(),
+                                shell_word(folder_), shell_word(common_folder_)));
+  }
+
+  void print_next_step() const {
+    print_error(
+        "shard {} of {} is in {}; once all are done, `ignd merge {}-shard-*-of-{} -o {}` joins them, and the command "
+        "without --shard makes what is left and the report\n",
+        jobs_.shard.number, jobs_.shard.of, quoted_path(folder_), shell_word(common_folder_), jobs_.shard.of,
+        shell_word(common_folder_));
   }
 
   std::uint64_t count_done(const Experiment& experiment) const {
     std::uint64_t done = 0;
-    for (const RunConfig& config : runs_so_far(experiment, store_)) done += store_.contains(config) ? 1 : 0;
+    for (const RunConfig& config : own_runs(experiment)) done += store_.contains(config) ? 1 : 0;
     return done;
   }
 
   int interrupted(const Experiment& experiment) const {
     print_error("stopped: {} of {} runs of {} are in {}; the same command resumes them{}\n", count_done(experiment),
-                count_runs(experiment, &store_), experiment.name, quoted_path(folder_),
+                count_all(experiment), experiment.name, quoted_path(folder_),
                 find_task(experiment.task).resumes() ? ", also those in flight" : "");
     return interrupted_code;
   }
 
   Store store_;
-  std::filesystem::path folder_;
-  unsigned jobs_;
+  std::string common_folder_, folder_;  // the same, unless this is a shard
+  SweepJobs jobs_;
   Estimate estimate_;
   const StopSignal& stop_;
+  bool stopped_ = false;  // here or on another rank
 };
 
 }  // namespace
@@ -239,14 +280,56 @@ std::vector<ExperimentFile> read_experiments(const std::vector<std::string>& nam
   return files;
 }
 
-int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, unsigned jobs,
+bool Shard::has(const RunConfig& config) const {
+  const std::string key = config.text();
+  return is_all() || XXH3_64bits(key.data(), key.size()) % of == number - 1;
+}
+
+std::string Shard::folder(const std::string& folder) const {
+  return is_all() ? folder : fmt::format("{}-shard-{}-of-{}", folder, number, of);
+}
+
+Shard Shard::parse(const std::string& text) {
+  constexpr std::uint64_t most = 100'000;
+  const std::size_t slash = text.find('/');
+  Shard shard;
+  const auto read = [](std::string_view part, std::uint64_t& number) {
+    const auto [end, fault] = std::from_chars(part.data(), part.data() + part.size(), number);
+    return !part.empty() && fault == std::errc() && end == part.data() + part.size();
+  };
+  const std::string_view all = text;
+  const bool good = slash != std::string::npos && read(all.substr(0, slash), shard.number) &&
+                    read(all.substr(slash + 1), shard.of) && shard.number >= 1 && shard.number <= shard.of &&
+                    shard.of <= most;
+  if (good) return shard;
+  throw InvalidArgument(fmt::format("--shard is {}, but must be like 3/8, the third of eight parts", in_quotes(text)));
+}
+
+unsigned SweepJobs::in_all() const {
+  if (ranks == nullptr) return jobs;
+  return jobs * static_cast<unsigned>(ranks->size() - (ranks->rank_0_makes_runs() ? 0 : 1));
+}
+
+std::string SweepJobs::text() const {
+  const std::string words = fmt::format("{} job{}", jobs, jobs == 1 ? "" : "s");
+  if (ranks == nullptr) return words + " on this machine";
+  return fmt::format("{} on each of {} ranks", words, ranks->size());
+}
+
+int sweep_experiments(const std::vector<SweptExperiment>& wanted, const std::string& folder, const SweepJobs& jobs,
                       Estimate estimate) {
   const StopSignal stop;
   return ExperimentSweep(folder, jobs, estimate, stop).run(wanted);
 }
 
-unsigned jobs_or_cores(std::uint64_t jobs) {
-  return jobs > 0 ? static_cast<unsigned>(jobs) : std::max(1U, std::thread::hardware_concurrency());
+unsigned jobs_or_cores(std::uint64_t jobs, const Communicator& ranks) {
+  return jobs > 0 ? static_cast<unsigned>(jobs) : ranks.cores();
+}
+
+int serve_sweep(Communicator& ranks, unsigned jobs) {
+  const StopSignal stop;
+  serve_runs(ranks, jobs, engine_for(Machine::shared), stop.flag());
+  return 0;
 }
 
 }  // namespace ignd::cli

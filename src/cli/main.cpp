@@ -1,3 +1,4 @@
+#include "base/communicator.hpp"
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -23,20 +24,26 @@ namespace {
 
 using namespace ignd::cli;
 
-void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, int& code) {
+constexpr const char* shard_help =
+    "Make a part of the runs, such as 3/8, in a folder of its own; `ignd merge` joins the parts";
+
+void add_reproduce(CLI::App& app, ReproduceOptions& options, std::string& folder, ignd::Communicator& ranks,
+                   int& code) {
   CLI::App* command = app.add_subcommand("reproduce", "Make the figures and tables of experiments");
   command->add_option("names", options.names,
                       "Experiments, or paths of experiment files (default: all that come with ignd)");
   command->add_flag("--quick", options.quick, "A coarse preview: fewer seeds and rates, over their full range");
   check_count(command->add_option("--seeds", options.seeds, "Number of seeds, instead of the file's"), 1, 1000000);
-  check_count(command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)"), 1,
-              1024);
+  check_count(
+      command->add_option("--jobs", options.jobs, "Runs at a time, on each rank (default: as many as it has cores)"), 1,
+      1024);
   command->add_option("--out", options.out, "Folder for results and report (default: results, or results-preview)");
   command->add_flag("--all", options.all,
                     "Also the experiments that take long: all that this machine has the data for");
   command->add_flag("--offline", options.offline, "Do not download small data sets that experiments need");
+  command->add_option("--shard", options.shard, shard_help);
   command->add_flag("--list", options.list, "List the experiments, and run nothing");
-  command->final_callback([&] { code = reproduce(options); });
+  command->final_callback([&] { code = reproduce(options, ranks); });
 
   CLI::App* reporting = app.add_subcommand("report", "Write the report of a folder of results, finished or not");
   reporting->add_option("folder", folder, "Folder that `reproduce` wrote to")->capture_default_str();
@@ -48,7 +55,7 @@ constexpr const char* any_data =
 
 constexpr std::uint64_t most_save_every = 1'000'000'000'000;  // examples of a stream
 
-void add_train(CLI::App& app, TrainOptions& options, int& code) {
+void add_train(CLI::App& app, TrainOptions& options, ignd::Communicator& ranks, int& code) {
   CLI::App* command =
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   command->add_option("data", options.spec.data.path, any_data);
@@ -81,11 +88,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
   command->final_callback([&, command] {
     options.given.names = given_names(*command);
-    code = train(options);
+    code = train(options, ranks);
   });
 }
 
-void add_compare(CLI::App& app, CompareOptions& options, int& code) {
+void add_compare(CLI::App& app, CompareOptions& options, ignd::Communicator& ranks, int& code) {
   CLI::App* command = app.add_subcommand("compare", "Find out which optimizer suits a table, at which learning rate");
   command->add_option("data", options.spec.data.path,
                       "Table, gzip or not: a regular file, since it is read more than once");
@@ -108,18 +115,20 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
       ->group(comparison);
   command->add_option("--budget", options.budget, "Time limit, kept by trying fewer rates and seeds: 90s, 10m, 2h")
       ->group(comparison);
-  check_count(command->add_option("--jobs", options.jobs, "Runs at a time (default: as many as there are cores)"), 1,
-              1024)
+  check_count(
+      command->add_option("--jobs", options.jobs, "Runs at a time, on each rank (default: as many as it has cores)"), 1,
+      1024)
       ->group(comparison);
   command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
+  command->add_option("--shard", options.shard, shard_help)->group(comparison);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() == 0 || option->get_positional()) continue;
       const bool flag = option->get_items_expected_max() == 0;
       options.given.push_back({option->get_name(), flag ? "" : option->as<std::string>(), flag});
     }
-    code = compare(options);
+    code = compare(options, ranks);
   });
 }
 
@@ -174,6 +183,21 @@ void add_data(CLI::App& app, DataOptions& options, int& code) {
   finding->final_callback([&] { code = print_data_path(options); });
 }
 
+void add_merge(CLI::App& app, MergeOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("merge", "Join folders of results, or models of parts of a stream");
+  command
+      ->add_option(
+          "inputs", options.inputs,
+          "Folders that `reproduce --shard` or `compare --shard` wrote to, or models that `train --stream` saved")
+      ->required();
+  command->add_option("--base", options.base, "Of models: the one that all of them were resumed from");
+  command
+      ->add_option("-o,--output", options.output,
+                   "Folder to join them in, whose own results stay; or file for the model")
+      ->required();
+  command->final_callback([&] { code = merge(options); });
+}
+
 void add_tokenize(CLI::App& app, TokenizeOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("tokenize", "Print text as token ids of cl100k_base, one line per file");
   command
@@ -191,20 +215,22 @@ bool output_has_no_reader() {
 }
 
 // Parses the command line and runs its command. Returns the exit code.
-int parse_and_run(CLI::App& app, int argc, char** argv) {
+int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** argv) {
   int code = 0;
   CompareOptions compare_options;
   DataOptions data_options;
+  MergeOptions merge_options;
   TokenizeOptions tokenize_options;
   TrainOptions train_options;
   UseOptions use_options;
   ReproduceOptions reproduce_options;
   std::string report_folder = default_folder;
-  add_train(app, train_options, code);
-  add_compare(app, compare_options, code);
+  add_train(app, train_options, ranks, code);
+  add_compare(app, compare_options, ranks, code);
   add_use(app, use_options, code);
-  add_reproduce(app, reproduce_options, report_folder, code);
+  add_reproduce(app, reproduce_options, report_folder, ranks, code);
   add_data(app, data_options, code);
+  add_merge(app, merge_options, code);
   add_tokenize(app, tokenize_options, code);
   try {
     app.parse(argc, argv);
@@ -217,20 +243,33 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     print("{}\n", app.version());
     return 0;
   } catch (const CLI::ParseError& fault) {
-    print_error("ignd: {}\n", explain(app, fault));
+    // All ranks have the same command line: one of them says what is wrong with it.
+    if (ranks.rank() == 0) print_error("ignd: {}\n", explain(app, fault));
     return usage_error;
   }
 }
 
-int run(int argc, char** argv) {
+// Throws InvalidArgument for a command that a single process has to do.
+void check_takes_ranks(const ignd::Launch& launch, int argc, char** argv) {
+  static const std::set<std::string> able{"reproduce", "compare", "train"};
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (launch.size <= 1 || able.contains(command)) return;
+  throw ignd::InvalidArgument(
+      fmt::format("`ignd {}` is the work of one process, but {} started {}; start it without {}",
+                  ignd::printable(command), launch.by, launch.size, launch.by));
+}
+
+int run(const ignd::Launch& launch, int argc, char** argv) {
   try {
+    check_takes_ranks(launch, argc, argv);
+    const auto ranks = ignd::open_communicator(launch);
     CLI::App app{"Incremental Gauss-Newton Descent: train scalar-output models one sample at a time.", "ignd"};
     app.set_version_flag("--version", fmt::format("ignd {}\ncompiler: {}\ncpu path: {}", ignd::version(),
                                                   ignd::compiler(), ignd::cpu_path()));
     app.require_subcommand(0, 1);
-    return parse_and_run(app, argc, argv);
+    return parse_and_run(app, *ranks, argc, argv);
   } catch (const ignd::InvalidArgument& fault) {
-    print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
+    if (launch.rank == 0) print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return usage_error;
   } catch (const std::bad_alloc&) {
     print_error("ignd: there is not enough memory for this; fewer --bits or a smaller --model need less\n");
@@ -246,7 +285,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // Makes a file that may not grow any further an error to report instead of the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
-  const int code = run(argc, argv);
+  const int code = run(ignd::find_launch(), argc, argv);
   // A result that could not be written is a failure.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (output_has_no_reader()) return works_without_reader ? code : failure;

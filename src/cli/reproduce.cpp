@@ -105,7 +105,11 @@ int list_experiments(const std::vector<ExperimentFile>& files) {
 
 }  // namespace
 
-int reproduce(const ReproduceOptions& options) {
+int reproduce(const ReproduceOptions& options, Communicator& ranks) {
+  const unsigned jobs = jobs_or_cores(options.jobs, ranks);
+  if (ranks.rank() > 0) return serve_sweep(ranks, jobs);
+  RankPool pool(ranks);
+  const Shard shard = options.shard.empty() ? Shard() : Shard::parse(options.shard);
   const bool named = !options.names.empty();
   if (named && options.all) throw InvalidArgument("--all makes every experiment; name some, or say --all");
   std::vector<std::string> faults;
@@ -122,8 +126,8 @@ int reproduce(const ReproduceOptions& options) {
   for (const ExperimentFile& file : runnable(std::move(files), named)) {
     wanted.push_back({file.experiment, {file.experiment.name, file.text, file.options, command_text(file), 0}});
   }
-  const int code = sweep_experiments(wanted, folder, jobs_or_cores(options.jobs));
-  return code == 0 ? make_report(folder) : code;
+  const int code = sweep_experiments(wanted, folder, {jobs, ranks.size() > 1 ? &pool : nullptr, shard});
+  return code == 0 && shard.is_all() ? make_report(folder) : code;
 }
 
 }  // namespace ignd::cli

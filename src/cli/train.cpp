@@ -1,7 +1,9 @@
 #include "cli/train.hpp"
 
+#include "base/communicator.hpp"
 #include "base/stopped.hpp"
 #include "base/text.hpp"
+#include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
@@ -12,9 +14,13 @@
 #include "learn/ensemble.hpp"
 #include "learn/file_dataset.hpp"
 #include "learn/open_dataset.hpp"
+#include "learn/rank_engine.hpp"
 #include "learn/table_model.hpp"
 
 #include <csignal>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -56,22 +62,52 @@ Checkpoint saved_run(const std::string& path, DataKind kind) {
                               found.empty() ? "" : fmt::format("; it is of the kind {}", in_quotes(found))));
 }
 
+void refuse_ranks(const Communicator& ranks, const char* why) {
+  if (ranks.size() == 1) return;
+  throw InvalidArgument(fmt::format(
+      "{}, but {} ranks were started; ensembles of networks for tables and sweeps use them all", why, ranks.size()));
+}
+
 void check_log_file(const std::string& path, const DataFile& data, const std::string& model) {
   check_can_save(path, data);
   refuse_same_file(path, model, "the model");
 }
 
+// The part of the ranks other than 0 in the training of an ensemble.
+int serve_train(const TrainOptions& options, DataKind kind, Communicator& ranks) {
+  const StopSignal stop;
+  std::unique_ptr<TrainingData> data;
+  try {
+    data = read_training_data(options, kind);
+  } catch (const std::exception& fault) {
+    refuse_training(ranks, fault.what());
+    return failure;
+  }
+  EnsemblePlan plan = plan_ensemble(options.spec, data->dataset());
+  plan.keep_states = options.save_every > 0;
+  serve_ensemble(ranks, ranks.cores(), data->dataset(), plan, stop.flag());
+  return 0;
+}
+
 }  // namespace
 
-int train(TrainOptions given) {
+int train(TrainOptions given, Communicator& ranks) {
   // A reader that stops early (`| head`) must not end training.
   std::signal(SIGPIPE, SIG_IGN);
   works_without_reader = true;
-  if (given.stream) return train_stream(checked_for_stream(std::move(given)));
+  if (given.stream) {
+    refuse_ranks(ranks, "--stream learns in one process");
+    return train_stream(checked_for_stream(std::move(given)));
+  }
   given.given.refuse({"bits", "predictions", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
   given.spec = complete_spec(std::move(given.spec), given.given, kind);
   const TrainOptions& options = given;
+  if (!options.spec.is_ensemble()) refuse_ranks(ranks, "a single network is trained by one process");
+  if (options.spec.data.path == "-") refuse_ranks(ranks, "the standard input belongs to one process");
+  if (ranks.rank() > 0) return serve_train(options, kind, ranks);
+  std::optional<RankEngine> over_ranks;  // from here on the other ranks wait for it
+  if (ranks.size() > 1) over_ranks.emplace(ranks, ranks.cores());
   if (options.spec.batch.size > 0) {
     options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
   }
@@ -83,7 +119,7 @@ int train(TrainOptions given) {
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {
-    return train_on(*read_training_data(options, kind), options, file, saved);
+    return train_on(*read_training_data(options, kind), options, file, saved, over_ranks ? &*over_ranks : nullptr);
   } catch (const Stopped&) {
     print_error("ignd: interrupted before there was anything to save\n");
     return interrupted_code;

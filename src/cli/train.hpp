@@ -8,7 +8,9 @@
 
 namespace ignd {
 class Checkpoint;
-}
+class Communicator;
+class Engine;
+}  // namespace ignd
 
 namespace ignd::cli {
 
@@ -32,11 +34,13 @@ struct TrainOptions {
 };
 
 // Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.
-int train(TrainOptions options);
+int train(TrainOptions options, Communicator& ranks);
 
 // Its two ways, once the options have been checked: epochs over data that can be read again (training.cpp), beginning
-// with a search for the rate or resuming a saved run; and one pass over a stream (train_stream.cpp).
-int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved);
+// with a search for the rate or resuming a saved run, by this engine if it is one over several ranks (null: alone); and
+// one pass over a stream (train_stream.cpp).
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved,
+             const Engine* over_ranks);
 int train_stream(const TrainOptions& options);
 
 }  // namespace ignd::cli

@@ -54,12 +54,13 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
 // One training run as the user sees it.
 class Training final : public EnsembleObserver {
  public:
-  Training(const TrainingData& data, TrainOptions options, OutputFile& file)
+  Training(const TrainingData& data, TrainOptions options, OutputFile& file, const Engine* over_ranks)
       : data_(data),
         options_(std::move(options)),
         file_(file),
         talks_(!options_.json && !options_.quiet),
-        dataset_(data.dataset()) {}
+        dataset_(data.dataset()),
+        over_ranks_(over_ranks) {}
 
   int run(const std::optional<Checkpoint>& saved) {
     if (options_.spec.is_ensemble()) {
@@ -94,7 +95,7 @@ class Training final : public EnsembleObserver {
     saved_run_ = saved ? &*saved : nullptr;
     if (plan_) {
       plan_->network.rate = options_.spec.training.rate;
-      train_ensemble(engine_for(Machine::own), dataset_, *plan_, *this, stop_.flag());
+      train_ensemble(over_ranks_ ? *over_ranks_ : engine_for(Machine::own), dataset_, *plan_, *this, stop_.flag());
     } else {
       const RunSlot slot{.options = &options_.spec.training, .observer = this};
       train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
@@ -427,6 +428,7 @@ class Training final : public EnsembleObserver {
   OutputFile& file_;
   bool talks_;
   const Dataset& dataset_;
+  const Engine* over_ranks_;  // null: this process trains alone
   StopSignal stop_;
   std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
@@ -444,8 +446,9 @@ class Training final : public EnsembleObserver {
 
 }  // namespace
 
-int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved) {
-  return Training(data, std::move(options), file).run(saved);
+int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved,
+             const Engine* over_ranks) {
+  return Training(data, std::move(options), file, over_ranks).run(saved);
 }
 
 }  // namespace ignd::cli

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "ignd/error.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -48,6 +49,26 @@ constexpr const char* schema = R"sql(
     host TEXT NOT NULL,
     validation_y BLOB NOT NULL DEFAULT x'',
     steps BLOB NOT NULL DEFAULT x'');
+)sql";
+
+// Made where there is something to put into it. Earlier versions do not look for it.
+constexpr const char* conflict_schema = R"sql(
+  CREATE TABLE IF NOT EXISTS conflict (
+    config TEXT NOT NULL,
+    status TEXT NOT NULL,
+    failed_at INTEGER NOT NULL,
+    score REAL,
+    validation REAL,
+    x BLOB NOT NULL,
+    y BLOB NOT NULL,
+    extras TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    version TEXT NOT NULL,
+    host TEXT NOT NULL,
+    validation_y BLOB NOT NULL,
+    steps BLOB NOT NULL,
+    folder TEXT NOT NULL,
+    PRIMARY KEY (config, folder));
 )sql";
 
 // Stores of version 1 have one curve for each run, and for these tasks it is that of the validation samples.
@@ -274,6 +295,37 @@ void make_new_store(const std::filesystem::path& path) {
   if (failed) throw FileError(fmt::format("cannot make {}: {}", quoted_path(path), failed.message()));
 }
 
+// In the order of the columns of the table "run".
+Statement& bind_run(Statement& insert, const std::string& key, const StoredRun& run) {
+  return insert.bind(key)
+      .bind(std::string(to_string(run.result.status)))
+      .bind(std::optional(run.result.failed_at))
+      .bind(run.result.score)
+      .bind(run.result.validation)
+      .bind(run.result.x)
+      .bind(run.result.y)
+      .bind(extras_text(run.result))
+      .bind(std::optional(run.seconds))
+      .bind(run.version)
+      .bind(run.host)
+      .bind(run.result.validation_y)
+      .bind(run.result.steps);
+}
+
+// Where a NaN equals itself, as it does in a file. Timings are no results.
+bool have_same_bits(const RunResult& a, const RunResult& b) {
+  const auto same = [](const std::vector<double>& one, const std::vector<double>& two) {
+    return one.size() == two.size() && (one.empty() || std::memcmp(one.data(), two.data(), one.size() * 8) == 0);
+  };
+  const auto untimed = [](RunResult result) {
+    std::erase_if(result.extras, [](const auto& extra) { return extra.first == seconds_column; });
+    return extras_text(result);
+  };
+  return a.status == b.status && a.failed_at == b.failed_at && a.score == b.score && a.validation == b.validation &&
+         same(a.x, b.x) && same(a.y, b.y) && same(a.validation_y, b.validation_y) && same(a.steps, b.steps) &&
+         untimed(a) == untimed(b);
+}
+
 }  // namespace
 
 struct Store::Database {
@@ -359,12 +411,14 @@ bool Store::contains(const RunConfig& config) const {
   return query.bind(config.text()).step();
 }
 
-std::optional<StoredRun> Store::find(const RunConfig& config) const {
+std::optional<StoredRun> Store::find(const RunConfig& config) const { return find_key(config.text()); }
+
+std::optional<StoredRun> Store::find_key(const std::string& key) const {
   const Connection& connection = database_->connection;
   Statement query(connection,
                   "SELECT status, failed_at, score, validation, x, y, extras, seconds, version, host, "
                   "validation_y, steps FROM run WHERE config = ?");
-  if (!query.bind(config.text()).step()) return std::nullopt;
+  if (!query.bind(key).step()) return std::nullopt;
   RunResult result{.status = parse_status(query.text(0), connection),
                    .failed_at = query.count(1).value_or(0),
                    .score = query.number(2),
@@ -382,22 +436,69 @@ std::optional<StoredRun> Store::find(const RunConfig& config) const {
   return StoredRun{std::move(result), query.number(7).value_or(0), query.text(8), query.text(9)};
 }
 
-void Store::add(const RunConfig& config, const StoredRun& run) {
+void Store::add(const RunConfig& config, const StoredRun& run) { add_key(config.text(), run); }
+
+void Store::add_key(const std::string& key, const StoredRun& run) {
   Statement insert(database_->connection, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.bind(config.text())
-      .bind(std::string(to_string(run.result.status)))
-      .bind(std::optional(run.result.failed_at))
-      .bind(run.result.score)
-      .bind(run.result.validation)
-      .bind(run.result.x)
-      .bind(run.result.y)
-      .bind(extras_text(run.result))
-      .bind(std::optional(run.seconds))
-      .bind(run.version)
-      .bind(run.host)
-      .bind(run.result.validation_y)
-      .bind(run.result.steps)
-      .step();
+  bind_run(insert, key, run).step();
+}
+
+// False if it is there already.
+bool Store::add_conflict(const std::string& key, const StoredRun& run, const std::string& folder) {
+  const Connection& connection = database_->connection;
+  connection.run(conflict_schema);
+  Statement insert(connection, "INSERT OR IGNORE INTO conflict VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  bind_run(insert, key, run).bind(folder).step();
+  return sqlite3_changes(connection.handle()) > 0;
+}
+
+std::uint64_t Store::conflicts() const {
+  const Connection& connection = database_->connection;
+  if (!Statement(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'conflict'").step()) return 0;
+  Statement count(connection, "SELECT count(*) FROM conflict");
+  return count.step() ? count.count(0).value_or(0) : 0;
+}
+
+MergeReport Store::merge(const Store& other) {
+  const Connection& connection = database_->connection;
+  MergeReport report;
+  connection.run("BEGIN");
+  try {
+    Statement keys(other.database_->connection, "SELECT config FROM run ORDER BY rowid");
+    while (keys.step()) {
+      const std::string key = keys.text(0);
+      const auto theirs = other.find_key(key);
+      const auto ours = find_key(key);
+      if (!ours) {
+        add_key(key, theirs.value());
+        ++report.added;
+      } else if (have_same_bits(ours->result, theirs.value().result)) {
+        ++report.equal;
+      } else {
+        add_conflict(key, *theirs, std::filesystem::absolute(other.folder()).lexically_normal().string());
+        report.conflicts.push_back(key);
+      }
+    }
+    merge_experiments(other, report);
+    connection.run("COMMIT");
+  } catch (...) {
+    sqlite3_exec(connection.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  return report;
+}
+
+void Store::merge_experiments(const Store& other, MergeReport& report) {
+  const auto ours = experiments();
+  for (const StoredExperiment& theirs : other.experiments()) {
+    const auto known = std::ranges::find(ours, theirs.name, &StoredExperiment::name);
+    if (known == ours.end()) {
+      put(theirs);
+      add_wall_seconds(theirs.name, theirs.wall_seconds);
+    } else if (known->file != theirs.file || !(known->options == theirs.options)) {
+      report.experiments.push_back(theirs.name);
+    }
+  }
 }
 
 std::vector<StoredExperiment> Store::experiments() const {

@@ -30,6 +30,14 @@ struct StoredExperiment {
   double wall_seconds = 0;
 };
 
+// What became of the runs of another store.
+struct MergeReport {
+  std::uint64_t added = 0, equal = 0;
+  // The keys of runs with different results here and there, and the experiments of the same name that differ. The
+  // results here stay, those of the other store are kept beside them (see Store::merge).
+  std::vector<std::string> conflicts, experiments;
+};
+
 // The results of a folder, in one SQLite file. Each run is written in one transaction when it ends, so that finished
 // runs survive, however the program ends. Any fault of the file throws FileError with one line, and leaves the file as
 // it was.
@@ -51,6 +59,12 @@ class Store {
   bool contains(const RunConfig& config) const;
   void add(const RunConfig& config, const StoredRun& run);
 
+  // Takes over the runs and experiments of another store, in one transaction. A run that both have must have the same
+  // result: seconds, version and host may differ. One with another result goes to the table "conflict", which no report
+  // uses, with the folder that it came from: nothing is dropped.
+  MergeReport merge(const Store& other);
+  std::uint64_t conflicts() const;  // in that table
+
   // In the order of their first request. A repeated request replaces the earlier one, and keeps its place and its
   // time.
   std::vector<StoredExperiment> experiments() const;
@@ -59,6 +73,10 @@ class Store {
 
  private:
   struct Database;
+  std::optional<StoredRun> find_key(const std::string& key) const;
+  void add_key(const std::string& key, const StoredRun& run);
+  void merge_experiments(const Store& other, MergeReport& report);
+  bool add_conflict(const std::string& key, const StoredRun& run, const std::string& folder);
   std::unique_ptr<Database> database_;
 };
 

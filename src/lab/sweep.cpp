@@ -3,178 +3,26 @@
 #include "base/pinned.hpp"
 #include "ignd/version.hpp"
 #include "lab/machine.hpp"
+#include "lab/rank_sweep.hpp"
+#include "lab/run_queue.hpp"
 #include "lab/store.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <exception>
-#include <list>
+#include <filesystem>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <system_error>
-#include <thread>
+#include <string>
+#include <utility>
 
 namespace ignd {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct PlannedRun {
-  const RunConfig* config = nullptr;
-  const Task* task = nullptr;
-  double cost = 0;
-};
-
-struct Finished {
-  PlannedRun run;
-  RunResult result;
-  double seconds = 0;
-};
-
-// A run under way.
-struct Flight {
-  Flight(const PlannedRun& taken, const std::filesystem::path& unfinished, const std::atomic<bool>& stop)
-      : run(taken), control(stop, unfinished, &share) {
-    std::error_code ignored;
-    resumed = !unfinished.empty() && std::filesystem::exists(unfinished, ignored);
-  }
-
-  PlannedRun run;
-  std::atomic<double> share = 0;
-  RunControl control;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  bool resumed;  // and has not told yet what it has behind it
-};
-
-using Group = std::vector<PlannedRun>;
-
-// Groups of runs that wait, and results that wait to be stored. Threads take from one end and put at the other; the
-// store belongs to the thread that made the sweep.
-class Queue : Pinned {
- public:
-  Queue(std::vector<Group> waiting, const Engine& engine, const UnfinishedRuns& unfinished, unsigned jobs,
-        const std::atomic<bool>& stop)
-      : waiting_(std::move(waiting)), engine_(engine), unfinished_(unfinished), stop_(stop) {
-    for (const Group& group : waiting_) runs_ += group.size();
-    const auto count = std::min<std::size_t>(jobs, waiting_.size());
-    try {
-      while (threads_.size() < count) threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // the machine has no more of them: fewer do the same
-      if (threads_.empty()) throw;
-    }
-  }
-  ~Queue() { cancelled_ = true; }
-
-  // The next result; none once all are done or the sweep was stopped. As long as there is none, `meanwhile` is called
-  // about once a second. Throws what a run has thrown.
-  std::optional<Finished> next(const std::function<void()>& meanwhile) {
-    std::unique_lock lock(mutex_);
-    auto called = Clock::now();
-    while (finished_.empty()) {
-      if (fault_) std::rethrow_exception(fault_);
-      if (stop_) cancelled_ = true;
-      if (given_ == runs_ || (cancelled_ && flights_.empty())) return std::nullopt;
-      // A signal handler only sets the flag, so poll it.
-      constexpr std::chrono::milliseconds look_again(50);
-      changed_.wait_for(lock, look_again);
-      if (Clock::now() - called < std::chrono::seconds(1)) continue;
-      called = Clock::now();
-      lock.unlock();
-      meanwhile();
-      lock.lock();
-    }
-    Finished first = std::move(finished_.front());
-    finished_.pop_front();
-    ++given_;
-    return first;
-  }
-
-  // Results that wait to be stored count as complete, so that the progress never decreases.
-  void look_at_shares(SweepProgress& now) {
-    const std::lock_guard lock(mutex_);
-    now.under_way = static_cast<double>(finished_.size());
-    for (Flight& flight : flights_) {
-      const double share = flight.share;
-      now.under_way += share;
-      if (!flight.resumed || share == 0) continue;
-      now.resumed += share;
-      flight.resumed = false;
-    }
-  }
-
- private:
-  void work() {
-    for (std::vector<Flight*> group = take(); !group.empty(); group = take()) {
-      std::exception_ptr fault;
-      try {
-        std::vector<TaskRun> runs;
-        runs.reserve(group.size());
-        for (const Flight* flight : group) runs.push_back({flight->run.config, &flight->control});
-        group[0]->run.task->run_group(runs, engine_, [&](std::size_t i, RunResult result) {
-          const std::chrono::duration<double> time = Clock::now() - group[i]->start;
-          end(*std::exchange(group[i], nullptr), std::move(result), time.count());
-        });
-      } catch (const Stopped&) {
-      } catch (...) {
-        fault = std::current_exception();
-      }
-      give_up(group, fault);
-    }
-  }
-
-  // The next group; none if there is nothing to do any more.
-  std::vector<Flight*> take() {
-    const std::lock_guard lock(mutex_);
-    std::vector<Flight*> taken;
-    if (stop_ || cancelled_ || fault_ || next_ == waiting_.size()) return taken;
-    for (const PlannedRun& run : waiting_[next_++]) {
-      taken.push_back(
-          &flights_.emplace_back(run, run.task->resumes() ? unfinished_.path_of(*run.config) : "", cancelled_));
-    }
-    return taken;
-  }
-
-  void end(const Flight& flight, RunResult result, double seconds) {
-    const std::lock_guard lock(mutex_);
-    finished_.push_back({flight.run, std::move(result), seconds});
-    flights_.remove_if([&](const Flight& one) { return &one == &flight; });
-    changed_.notify_one();
-  }
-
-  // The runs of a group that have not ended.
-  void give_up(const std::vector<Flight*>& group, const std::exception_ptr& fault) {
-    const std::lock_guard lock(mutex_);
-    for (const Flight* left : group) {
-      if (left != nullptr) flights_.remove_if([&](const Flight& one) { return &one == left; });
-    }
-    if (!fault_) fault_ = fault;
-    changed_.notify_one();
-  }
-
-  std::vector<Group> waiting_;
-  std::size_t runs_ = 0;  // of all groups
-  const Engine& engine_;
-  const UnfinishedRuns& unfinished_;
-  const std::atomic<bool>& stop_;
-  std::atomic<bool> cancelled_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Flight> flights_;
-  std::deque<Finished> finished_;
-  std::size_t next_ = 0, given_ = 0;
-  std::exception_ptr fault_;
-  std::vector<std::jthread> threads_;  // last: they end before what they use
-};
 
 std::vector<PlannedRun> missing_runs(const std::vector<RunConfig>& runs, const Store& store,
                                      const FindTask& task_named) {
   std::vector<PlannedRun> missing;
   for (const RunConfig& config : runs) {
     const Task& task = task_named(config.task);
-    if (!store.contains(config)) missing.push_back({&config, &task, task.cost(config)});
+    if (!store.contains(config)) missing.push_back({.config = &config, .task = &task, .cost = task.cost(config)});
   }
   // Runs of one seed may share what they are made from, as long as there is room for it.
   std::stable_sort(missing.begin(), missing.end(), [](const PlannedRun& a, const PlannedRun& b) {
@@ -184,8 +32,8 @@ std::vector<PlannedRun> missing_runs(const std::vector<RunConfig>& runs, const S
 }
 
 // Runs that may be trained together, as many at a time as the engine wants, in the order of their first runs.
-std::vector<Group> grouped(const std::vector<PlannedRun>& runs, const Engine& engine) {
-  std::vector<Group> groups;
+std::vector<RunGroup> grouped(const std::vector<PlannedRun>& runs, const Engine& engine) {
+  std::vector<RunGroup> groups;
   std::map<std::string, std::size_t> open;  // the group of a key that has room
   for (const PlannedRun& run : runs) {
     const std::string key = engine.group_size() > 1 ? run.task->group_of(*run.config) : "";
@@ -208,31 +56,94 @@ void remove_those_stored(const std::vector<RunConfig>& runs, const Store& store,
   }
 }
 
+// The runs of a sweep on their way from the queues to the store.
+class Sweep : Pinned {
+ public:
+  Sweep(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options)
+      : store_(store),
+        ranks_(options.ranks),
+        unfinished_(store.folder()),
+        engine_(options.engine != nullptr ? *options.engine : engine_for(Machine::shared)) {
+    remove_those_stored(runs, store, unfinished_, options.task_named);
+    missing_ = missing_runs(runs, store, options.task_named);
+    for (std::size_t i = 0; i < missing_.size(); ++i) {
+      missing_[i].number = i;
+      if (!missing_[i].task->resumes()) continue;
+      missing_[i].unfinished = std::filesystem::absolute(unfinished_.path_of(*missing_[i].config));
+      if (!has_folder_) unfinished_.make_folder();
+      has_folder_ = true;
+    }
+  }
+
+  bool make(unsigned jobs, const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress) {
+    RunQueue queue(engine_, ranks_ == nullptr || ranks_->rank_0_makes_runs() ? jobs : 0);
+    if (!stop) queue.add(grouped(missing_, engine_));
+    bool cancelled = stop;
+    tell(queue, progress);
+    while (made_.done < missing_.size()) {
+      if (!cancelled && (stop || (ranks_ != nullptr && ranks_->was_stopped()))) {
+        cancelled = true;
+        queue.cancel();
+        if (ranks_ != nullptr) ranks_->cancel();
+      }
+      const bool over = cancelled && queue.is_idle() && (ranks_ == nullptr || ranks_->is_idle());
+      bool told = false;
+      for (FinishedRun& run : collect(queue)) {
+        keep(std::move(run));
+        tell(queue, progress);
+        told = true;
+      }
+      if (over) return false;
+      if (!told && Clock::now() - told_ > std::chrono::seconds(1)) tell(queue, progress);
+    }
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<FinishedRun> collect(RunQueue& queue) {
+    // A signal handler only sets the flag, and messages wait to be fetched: look again soon.
+    constexpr std::chrono::milliseconds without_ranks(50), with_ranks(1);
+    auto finished = queue.collect(ranks_ == nullptr ? without_ranks : with_ranks);
+    if (ranks_ == nullptr) return finished;
+    for (FinishedRun& run : ranks_->exchange(queue)) finished.push_back(std::move(run));
+    return finished;
+  }
+
+  void keep(FinishedRun run) {
+    const PlannedRun& planned = missing_.at(run.number);
+    ++made_.done;
+    if (run.result.status != RunStatus::finished) ++made_.failed;
+    if (ranks_ != nullptr) ranks_->note_pace(planned.cost, run.seconds);
+    store_.add(*planned.config, {std::move(run.result), run.seconds, version(), run.host.empty() ? host_ : run.host});
+    if (planned.task->resumes()) unfinished_.remove(*planned.config);
+  }
+
+  void tell(RunQueue& queue, const std::function<void(const SweepProgress&)>& progress) {
+    told_ = Clock::now();
+    made_.under_way = 0;
+    queue.look_at_shares(made_);
+    if (ranks_ != nullptr) ranks_->look_at_shares(made_);
+    progress(made_);
+  }
+
+  Store& store_;
+  RankPool* ranks_;
+  const UnfinishedRuns unfinished_;
+  const Engine& engine_;
+  const std::string host_ = describe_host();
+  std::vector<PlannedRun> missing_;
+  bool has_folder_ = false;
+  SweepProgress made_;
+  Clock::time_point told_;
+};
+
 }  // namespace
 
-void make_runs(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options,
+bool make_runs(const std::vector<RunConfig>& runs, Store& store, const SweepOptions& options,
                const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress) {
-  const FindTask& task_named = options.task_named;
-  const Engine& engine = options.engine != nullptr ? *options.engine : engine_for(Machine::shared);
-  const std::string host = describe_host();
-  const UnfinishedRuns unfinished(store.folder());
-  remove_those_stored(runs, store, unfinished, task_named);
-  const std::vector<PlannedRun> missing = missing_runs(runs, store, task_named);
-  if (std::ranges::any_of(missing, [](const PlannedRun& run) { return run.task->resumes(); })) unfinished.make_folder();
-  Queue queue(grouped(missing, engine), engine, unfinished, options.jobs, stop);
-  SweepProgress now;
-  const auto tell = [&] {
-    queue.look_at_shares(now);
-    progress(now);
-  };
-  tell();
-  while (auto made = queue.next(tell)) {
-    ++now.done;
-    if (made->result.status != RunStatus::finished) ++now.failed;
-    store.add(*made->run.config, {std::move(made->result), made->seconds, version(), host});
-    if (made->run.task->resumes()) unfinished.remove(*made->run.config);
-    tell();
-  }
+  return Sweep(runs, store, options).make(options.jobs, stop, progress);
 }
 
 SweepWork work_left(const std::vector<RunConfig>& runs, const Store& store, unsigned jobs, const FindTask& task_named) {

@@ -7,6 +7,7 @@
 #include "ignd/random.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/model_outputs.hpp"
+#include "learn/rank_engine.hpp"
 #include "learn/run_checks.hpp"
 #include "learn/trained_model.hpp"
 
@@ -160,6 +161,7 @@ class EnsembleTraining final : public RunView {
   EnsembleTraining(const Dataset& dataset, const EnsemblePlan& plan, EnsembleObserver& observer);
 
   void train(const Engine& engine, const std::atomic<bool>& stop);
+  void serve(Communicator& ranks, unsigned jobs, const std::atomic<bool>& stop);
 
   RunStatus status() const override { return status_; }
   std::uint64_t epoch() const override;
@@ -275,6 +277,15 @@ void EnsembleTraining::train(const Engine& engine, const std::atomic<bool>& stop
   train_group(engine, linears_, stop);
   finish();
   observer_.end(*this);
+}
+
+void EnsembleTraining::serve(Communicator& ranks, unsigned jobs, const std::atomic<bool>& stop) {
+  std::vector<RunSlot> slots;
+  for (const Members* group : {&networks_, &linears_}) {
+    for (const auto& member : *group) slots.push_back(member->slot());
+  }
+  serve_training(ranks, jobs, slots, dataset_,
+                 plan_.keep_states ? RankStates::after_every_epoch : RankStates::at_the_end, stop);
 }
 
 void EnsembleTraining::finish() {
@@ -551,6 +562,12 @@ EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset) {
 void train_ensemble(const Engine& engine, const Dataset& dataset, const EnsemblePlan& plan, EnsembleObserver& observer,
                     const std::atomic<bool>& stop) {
   EnsembleTraining(dataset, plan, observer).train(engine, stop);
+}
+
+void serve_ensemble(Communicator& ranks, unsigned jobs, const Dataset& dataset, const EnsemblePlan& plan,
+                    const std::atomic<bool>& stop) {
+  EnsembleObserver nobody;
+  EnsembleTraining(dataset, plan, nobody).serve(ranks, jobs, stop);
 }
 
 }  // namespace ignd

@@ -13,6 +13,7 @@
 
 namespace ignd {
 
+class Communicator;
 struct GivenKeys;
 
 // Several networks that are trained as a group and predict together: the default for tables.
@@ -73,6 +74,11 @@ class EnsembleObserver : public RunObserver {
 // not. The view that observers get measures rows that were learned from by the members that have not seen them, keeps
 // the blend, and saves and restores all runs.
 void train_ensemble(const Engine& engine, const Dataset& dataset, const EnsemblePlan& plan, EnsembleObserver& observer,
+                    const std::atomic<bool>& stop);
+
+// The part of the ranks other than 0, whose engine trains it over ranks (learn/rank_engine.hpp): the same dataset and,
+// but for the rate, the same plan.
+void serve_ensemble(Communicator& ranks, unsigned jobs, const Dataset& dataset, const EnsemblePlan& plan,
                     const std::atomic<bool>& stop);
 
 }  // namespace ignd
