@@ -15,6 +15,7 @@ namespace ignd_python {
 
 namespace nb = nanobind;
 
+void bind_control(nb::module_& module);
 void bind_frames(nb::module_& module);
 void bind_losses(nb::module_& module);
 void bind_online(nb::module_& module);
