@@ -214,8 +214,9 @@ void bind_online(nb::module_& module) {
       .def(
           "learn_file",
           [](Online& online, const std::string& path) {
-            const nb::gil_scoped_release without_interpreter;
-            return online.learner().learn_file(path);
+            return compute_interruptibly(nb::none(), [&](Watch& watch) {
+              return online.learner().learn_file(path, [&] { return watch.tell(0); });
+            });
           },
           nb::arg("path"))
       .def("finish", [](Online& online) { online.learner().finish(); })

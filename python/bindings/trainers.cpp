@@ -212,8 +212,12 @@ template <class T>
 ignd::StepInfo learn(ignd::Trainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
                      const std::optional<Doubles>& weights) {
   const auto samples = samples_of<T>(x, &y, weights);
-  const nb::gil_scoped_release without_interpreter;
-  return ignd::learn(trainer, std::span<const Sample<T>>(samples));
+  ignd::StepInfo info;
+  learn_interruptibly(samples.size(), 1, [&](std::size_t first, std::size_t count) {
+    info = ignd::learn(trainer, std::span<const Sample<T>>(samples).subspan(first, count));
+    return trainer.status() == ignd::StepStatus::learned;
+  });
+  return info;
 }
 
 template <class T>
@@ -254,13 +258,15 @@ template <class T>
 ignd::BatchStepInfo learn_batches(ignd::BatchTrainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
                                   const std::optional<Doubles>& weights) {
   const auto samples = samples_of<T>(x, &y, weights);
-  const nb::gil_scoped_release without_interpreter;
   const std::size_t size = trainer.options().batch.size;
   ignd::BatchStepInfo info;
-  for (std::size_t first = 0; first < samples.size(); first += size) {
-    const std::size_t count = std::min(size, samples.size() - first);
-    info = trainer.step(std::span<const Sample<T>>(samples).subspan(first, count));
-  }
+  learn_interruptibly(samples.size(), size, [&](std::size_t first, std::size_t count) {
+    const std::span<const Sample<T>> some = std::span(samples).subspan(first, count);
+    for (std::size_t at = 0; at < count; at += size) {
+      info = trainer.step(some.subspan(at, std::min(size, count - at)));
+    }
+    return true;
+  });
   return info;
 }
 

@@ -1,5 +1,6 @@
 """Training on tables in memory: the same bits as the tool, and errors in place of crashes."""
 
+import os
 import pickle
 import signal
 import subprocess
@@ -163,6 +164,40 @@ def test_ctrl_c_ends_training(options):
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=60)
     assert said.strip().endswith("KeyboardInterrupt")
+
+
+LEARNERS = {
+    "trainer": "ignd.Trainer(ignd.mlp([50, 500, 500])).learn(x, x[:, 0])",
+    "batches": "ignd.BatchTrainer(ignd.mlp([50, 500, 500]), mode='exact', size=50).learn(x, x[:, 0])",
+    "file": "ignd.OnlineRegressor(target='y').learn_file('endless.csv')",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_ctrl_c_ends_learning_and_keeps_what_was_learned(learner, tmp_path):
+    setup = "import numpy as np, ignd; x = np.random.default_rng(1).normal(size=(200_000, 50)).astype(np.float32)"
+    use = LEARNERS[learner].split(".learn")
+    code = f"""{setup}
+model = {use[0]}
+print("started", flush=True)
+try:
+    model.learn{use[1]}
+except KeyboardInterrupt:
+    print("steps", getattr(model, "steps", None) or model.progressive["examples"])
+"""
+    os.mkfifo(tmp_path / "endless.csv")
+    program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert program.stdout.readline() == "started\n"
+    rows = subprocess.Popen([sys.executable, "-c", "print('a,y')\nwhile True: print('1,2\\n' * 999 + '1,2')"],
+                            stdout=open(tmp_path / "endless.csv", "w")) if learner == "file" else None
+    time.sleep(1)
+    program.send_signal(signal.SIGINT)
+    said, _ = program.communicate(timeout=60)
+    if rows is not None:
+        rows.kill()
+        rows.wait()
+    assert int(said.split()[1]) > 0
 
 
 @pytest.mark.parametrize(("table", "message"), [
