@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import ignd
@@ -164,6 +165,21 @@ def test_ctrl_c_ends_training(options):
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=60)
     assert said.strip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("train", [
+    lambda x: ignd.train({f"c{k}": x[:, k] for k in range(50)} | {"y": x[:, 0]}, "y", lr=0.001, epochs=30),
+    lambda x: ignd.Trainer(ignd.mlp([50, 200, 200])).learn(np.tile(x, (10, 1)), np.tile(x[:, 0], 10)),
+], ids=["table", "trainer"])
+def test_other_threads_run_meanwhile(train):
+    x = np.random.default_rng(1).normal(size=(5_000, 50)).astype(np.float32)
+    training = threading.Thread(target=train, args=(x,))
+    training.start()
+    turns = 0
+    while training.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 20  # one or two, if they had to wait for the end
 
 
 LEARNERS = {
