@@ -2,7 +2,9 @@
 
 #include "base/text.hpp"
 #include "data/table.hpp"
+#include "ignd/ensemble.hpp"
 #include "ignd/error.hpp"
+#include "ignd/mlp.hpp"
 #include "ignd/model_file.hpp"
 #include "ignd/random.hpp"
 #include "ignd/train.hpp"
@@ -269,6 +271,50 @@ TEST(Frame, TheLastRowsCanBeTheValidationRows) {
   EXPECT_THROW(train(line.frame, {{"target", "y"}}, {}, 300), InvalidArgument);
   EXPECT_THROW(train(line.frame, {{"target", "y"}, {"test", "0.2"}}, {}, 100), InvalidArgument);
   EXPECT_THROW(train(line.frame, {{"target", "y"}, {"delimiter", "tab"}}), InvalidArgument);
+}
+
+TEST(Frame, BeginsWithTheNetworksThatTrainWouldTrain) {
+  const Line line(600);
+  EXPECT_EQ(begin_training(line.frame, {{"target", "y"}}).networks.size(), 8);
+  const Untrained one = begin_training(line.frame, {{"target", "y"}, {"model", "mlp:4"}, {"seed", "3"}});
+  ASSERT_EQ(one.networks.size(), 1);
+  EXPECT_EQ(one.batch, 0);
+  const Trained trained = train(line.frame, {{"target", "y"},
+                                             {"model", "mlp:4"},
+                                             {"seed", "3"},
+                                             {"epochs", "0"},
+                                             {"lr", "1"},
+                                             {"validation", "0"},
+                                             {"test", "0"}});
+  EXPECT_EQ(one.model.to_bytes(), trained.model.to_bytes());
+
+  const Untrained several =
+      begin_training(line.frame, {{"target", "y"}, {"model", "mlp:4"}, {"seed", "3"}, {"ensemble", "3"}});
+  ASSERT_EQ(several.networks.size(), 3);
+  EXPECT_GE(several.batch, 16);
+  std::vector<double> sum(line.frame.rows);
+  std::set<double> first;
+  for (const auto& network : several.networks) {
+    const Predictions made = several.model.with_model(*network).predict_frame(line.frame);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += made.values[i];
+    first.insert(made.values[0]);
+  }
+  EXPECT_EQ(first.size(), 3) << "networks start at different weights";
+  const std::vector<double> shares(3, 1.0 / 3);
+  const auto blended = blend<float>(several.networks, shares);
+  const Predictions made = several.model.with_model(*blended).predict_frame(line.frame);
+  for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(made.values[i], sum[i] / 3, 1e-4);
+
+  EXPECT_THROW(begin_training(line.frame, {{"target", "y"}, {"fast", "true"}, {"ensemble", "2"}}), InvalidArgument);
+}
+
+TEST(Frame, ADifferentModelMustReadAndGiveTheSame) {
+  const Line line(50);
+  const Untrained begun = begin_training(line.frame, {{"target", "y"}, {"model", "linear"}});
+  const std::size_t features = begun.model.encode_frame(line.frame).features;
+  EXPECT_EQ(begun.model.with_model(Mlp<float>({features, 3})).spec(), Mlp<float>({features, 3}).spec());
+  EXPECT_THROW(begun.model.with_model(Mlp<float>({features + 1, 3})), InvalidArgument);
+  EXPECT_THROW(begun.model.with_model(Mlp<float>({features, 3}, {.outputs = 2})), InvalidArgument);
 }
 
 TEST(Frame, TrainOptionsAreThoseOfTheKeyTable) {

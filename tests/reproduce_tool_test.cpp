@@ -158,8 +158,8 @@ TEST_F(ReproduceTool, GoesFromRungToRungKilledOrNot) {
   EXPECT_EQ(content("killed"), content("whole"));
 }
 
-TEST_F(ReproduceTool, SaysHowLongItMayTake) {
-  std::ofstream(path("scales.toml")) << R"(
+// Runs of hours.
+constexpr const char* long_text = R"(
 title = "Long"
 question = "How long?"
 task = "lqr"
@@ -183,6 +183,9 @@ rate = 1
 name = "searched"
 optimizer = "ignd"
 )";
+
+TEST_F(ReproduceTool, SaysHowLongItMayTake) {
+  std::ofstream(path("scales.toml")) << long_text;
   const auto process = start("r");
   while (Database(store_path(path("r"))).ask("SELECT 1 FROM experiment").empty()) ASSERT_FALSE(process->has_ended());
   process->signal(SIGINT);
@@ -194,7 +197,24 @@ optimizer = "ignd"
                        "known\n"))
       << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "stopped: 0 of 10 runs of scales are in ")) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, "; the same command resumes them\n")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "; the same command resumes them\n`ignd report ")) << outcome.err;
+}
+
+TEST_F(ReproduceTool, PlansSeveralExperiments) {
+  ASSERT_EQ(run_tool({"reproduce", path("scales.toml"), "--quick", "--out", path("r")}).exit_code, 0);
+  for (const char* name : {"long.toml", "longer.toml"}) std::ofstream(path(name)) << long_text;
+  const auto process = std::make_unique<Process>(
+      testing::tool_with({"reproduce", path("scales.toml"), path("long.toml"), path("longer.toml"), "--quick", "--out",
+                          path("r"), "--jobs", "2"}));
+  while (Database(store_path(path("r"))).ask("SELECT 1 FROM experiment WHERE name = 'longer'").empty()) {
+    ASSERT_FALSE(process->has_ended());
+  }
+  process->signal(SIGINT);
+  const Outcome outcome = process->finish();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_TRUE(contains(outcome.err, "3 experiments, 1 of them complete; about ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, " with 2 jobs for the others (a rough guess):\n  long ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "\n  longer ")) << outcome.err;
 }
 
 // From the first moment at which there is anything in the folder: what is there is a store, or no store yet.

@@ -80,9 +80,9 @@ class IGND_API ModelFile {
   // files, and BadSample, with the row, if a cell is not what it was in training.
   Predictions predict_frame(const Frame& frame) const;
 
-  // For training the model of a table further: its loss, its inputs and targets for the rows of a table,
-  // a copy of the model alone, and the same file with that model trained further. Throw as predict_frame does, and
-  // InvalidArgument for a model of another spec.
+  // For training the model of a table further: its loss, its inputs and targets for the rows of a table, a copy of the
+  // model alone, and the same file with another model in its place, such as that one trained further. Throw as
+  // predict_frame does, and InvalidArgument for a model of other inputs or outputs.
   std::string loss() const;
   EncodedRows encode_frame(const Frame& frame) const;
   std::unique_ptr<Model<float>> model() const;

@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,8 +118,9 @@ class IGND_API OnlineLearner {
 
   // Learns a file as `ignd train --stream` does (comma-separated values, svmlight or Vowpal Wabbit's format, gzip or
   // not), calls finish() and returns the number of bad rows that were skipped. Throws FileError, InvalidArgument or
-  // LearningEnded, with the line; the examples before it have been learned or are held back.
-  std::uint64_t learn_file(const std::string& path);
+  // LearningEnded, with the line; the examples before it have been learned or are held back. `goes_on` is asked now and
+  // then; false ends the reading there.
+  std::uint64_t learn_file(const std::string& path, const std::function<bool()>& goes_on = {});
 
   // Chooses the loss now, if it is still open, and learns the examples held back. More may follow.
   void finish();

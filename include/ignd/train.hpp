@@ -2,12 +2,14 @@
 
 #include "ignd/api.hpp"
 #include "ignd/frame.hpp"
+#include "ignd/model.hpp"
 #include "ignd/model_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -70,5 +72,15 @@ IGND_API Trained train(const std::string& path, const TrainSettings& settings, c
 // training; the options `validation`, `test`, `split-by` and `split-time` then cannot be given.
 IGND_API Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress = {},
                        std::size_t validation_rows = 0, const PartialRun& partial = {});
+
+// What train() begins with, for programs that train by themselves.
+struct Untrained {
+  ModelFile model;                                      // reads rows as these say; its model has learned nothing
+  std::vector<std::unique_ptr<Model<float>>> networks;  // at their initial weights; several if train() blends them
+  std::size_t batch = 0;                                // samples per step; 0: one at a time
+};
+
+// All rows of the table say how columns are read and scaled, without parts for validation and test.
+IGND_API Untrained begin_training(const Frame& frame, const TrainSettings& settings);
 
 }  // namespace ignd

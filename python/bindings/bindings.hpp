@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <future>
@@ -15,6 +17,7 @@ namespace ignd_python {
 
 namespace nb = nanobind;
 
+void bind_control(nb::module_& module);
 void bind_frames(nb::module_& module);
 void bind_losses(nb::module_& module);
 void bind_online(nb::module_& module);
@@ -31,6 +34,29 @@ struct Watch {
     return !stop;
   }
 };
+
+// Learns samples in their order, some at a time, without the interpreter; looks for Ctrl-C in between, and then leaves
+// off with what has been learned. `learn_some(first, count)` learns that many, a multiple of `size` but at the end, and
+// says whether more can be learned.
+template <class Learn>
+void learn_interruptibly(std::size_t samples, std::size_t size, Learn learn_some) {
+  constexpr std::chrono::milliseconds pause(50);
+  constexpr std::size_t some = 64;
+  const std::size_t part = (some + size - 1) / size * size;
+  bool goes_on = true;
+  for (std::size_t first = 0; goes_on && first < samples;) {
+    {
+      const nb::gil_scoped_release without_interpreter;
+      const auto look = std::chrono::steady_clock::now() + pause;
+      while (goes_on && first < samples && std::chrono::steady_clock::now() < look) {
+        const std::size_t count = std::min(part, samples - first);
+        goes_on = learn_some(first, count);
+        first += count;
+      }
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
 
 // Computes in a thread of its own, without the interpreter, while this one looks for Ctrl-C and tells `progress` (None
 // or a function of the share that is done; False ends the computation).

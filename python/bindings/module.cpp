@@ -41,4 +41,5 @@ NB_MODULE(_core, module) {
   ignd_python::bind_trainers(module);
   ignd_python::bind_tables(module);
   ignd_python::bind_online(module);
+  ignd_python::bind_control(module);
 }

@@ -3,6 +3,7 @@
 #include "ignd/error.hpp"
 #include "ignd/stream.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -36,7 +37,9 @@ class Online {
   explicit Online(OnlineLearner learner) : learner_(std::move(learner)) {}
 
   void learn(const nb::dict& row, const nb::handle& label, double weight) {
-    read(row);
+    if (read(row) < row.size()) {
+      for (const auto& [name, cell] : row) warn_unless_known(text_of(name.ptr()));
+    }
     learner_.learn(example_, cell_of(label), weight);
   }
 
@@ -46,6 +49,18 @@ class Online {
   }
 
   OnlineLearner& learner() { return learner_; }
+
+  // Once: what is new in a later example has no column, and nothing is learned of it.
+  void warn_unless_known(std::string_view name) {
+    const std::vector<std::string>& columns = learner_.columns();
+    if (has_warned_ || columns.empty() || name == learner_.target()) return;
+    if (std::ranges::find(columns, name) != columns.end()) return;
+    has_warned_ = true;
+    const std::string text = "'" + std::string(name) +
+                             "' is ignored, and so is whatever else the first example did not have: its keys are the "
+                             "columns. Let it have all of them, with None for what is missing";
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+  }
 
  private:
   static Cell cell_of(nb::handle cell) {
@@ -68,8 +83,8 @@ class Online {
     return {text, static_cast<std::size_t>(size)};
   }
 
-  // A key that the first example had and this one has not is a missing value.
-  void read(const nb::dict& row) {
+  // A key that the first example had and this one has not is a missing value. Returns how many keys are columns.
+  std::size_t read(const nb::dict& row) {
     const std::vector<std::string>& columns = learner_.columns();
     if (columns.empty()) {
       example_.clear();
@@ -77,14 +92,17 @@ class Online {
         if (!PyUnicode_Check(name.ptr())) throw nb::type_error("the keys of an example must be texts");
         example_.emplace_back(text_of(name.ptr()), cell_of(cell));
       }
-      return;
+      return row.size();
     }
+    std::size_t known = 0;
     if (names_.size() != columns.size()) remember(columns);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       PyObject* const cell = PyDict_GetItemWithError(row.ptr(), names_[c].ptr());
       if (cell == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
       example_[c].second = cell == nullptr ? Cell("") : cell_of(cell);
+      known += cell == nullptr ? 0 : 1;
     }
+    return known;
   }
 
   void remember(const std::vector<std::string>& columns) {
@@ -101,6 +119,7 @@ class Online {
 
   OnlineLearner learner_;
   std::vector<nb::object> names_;  // of the columns
+  bool has_warned_ = false;
   ignd::Example example_;
 };
 
@@ -158,6 +177,7 @@ void learn_many(Online& online, const PythonFrame& frame, const PythonFrame& lab
   if (frame.frame.rows != labels.frame.rows) throw ignd::InvalidArgument("there are not as many labels as rows");
   if (weights && weights->shape(0) != frame.frame.rows)
     throw ignd::InvalidArgument("there are not as many weights as rows");
+  for (const auto& column : frame.frame.columns) online.warn_unless_known(column.first);
   const ignd::FrameColumn& targets = *labels.frame.columns.at(0).second;
   compute_interruptibly(nb::none(), [&](Watch& watch) {
     for_each_row(frame, [&](const ignd::Example& example, std::size_t row) {
@@ -214,8 +234,9 @@ void bind_online(nb::module_& module) {
       .def(
           "learn_file",
           [](Online& online, const std::string& path) {
-            const nb::gil_scoped_release without_interpreter;
-            return online.learner().learn_file(path);
+            return compute_interruptibly(nb::none(), [&](Watch& watch) {
+              return online.learner().learn_file(path, [&] { return watch.tell(0); });
+            });
           },
           nb::arg("path"))
       .def("finish", [](Online& online) { online.learner().finish(); })

@@ -133,6 +133,15 @@ nb::tuple train_frame(const PythonFrame& frame, const ignd::TrainSettings& setti
   }));
 }
 
+// The model that reads rows, the networks at their initial weights, and the samples per step.
+nb::tuple begin_training(const PythonFrame& frame, const ignd::TrainSettings& settings) {
+  ignd::Untrained made =
+      compute_interruptibly(nb::none(), [&](Watch&) { return ignd::begin_training(frame.frame, settings); });
+  nb::list networks;
+  for (auto& network : made.networks) networks.append(nb::cast(std::move(network)));
+  return nb::make_tuple(nb::cast(std::move(made.model)), networks, made.batch);
+}
+
 nb::tuple train_file(const std::string& path, const ignd::TrainSettings& settings, const nb::object& progress) {
   return trained(compute_interruptibly(progress, [&](Watch& watch) {
     return ignd::train(path, settings, [&](double share) { return watch.tell(share); });
@@ -174,12 +183,16 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("loss", &ModelFile::loss)
       .def("encode_frame", &encode_frame, nb::arg("frame"), "The inputs and the targets of the model for rows.")
       .def("model", &ModelFile::model, "A copy of the model alone, whose inputs `encode_frame` makes.")
-      .def("with_model", &ModelFile::with_model, nb::arg("model"), "The same file with the model trained further.")
+      .def("with_model", &ModelFile::with_model, nb::arg("model"),
+           "The same file with another model of its inputs and outputs.")
       .def("__getstate__", &to_bytes)
       .def("__setstate__", [](ModelFile& model, const nb::bytes& bytes) { new (&model) ModelFile(from_bytes(bytes)); });
   module.def("train_options", &train_options, "The options of training, each as a dict.");
   module.def("train_frame", &train_frame, nb::arg("frame"), nb::arg("settings"), nb::arg("progress") = nb::none(),
              nb::arg("validation_rows") = 0);
+  module.def(
+      "begin_training", &begin_training, nb::arg("frame"), nb::arg("settings"),
+      "What training begins with: a model that reads rows, networks at their initial weights, samples per step.");
   module.def("train_file", &train_file, nb::arg("path"), nb::arg("settings"), nb::arg("progress") = nb::none());
 }
 

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "ignd/batch_trainer.hpp"
 #include "ignd/checkpoint.hpp"
+#include "ignd/ensemble.hpp"
 #include "ignd/error.hpp"
 #include "ignd/linear.hpp"
 #include "ignd/loss.hpp"
@@ -83,7 +84,7 @@ nb::object predict(const Model<T>& model, const Matrix<T>& x) {
   std::vector<double> made(rows * outputs);
   {
     const nb::gil_scoped_release without_interpreter;
-    if (outputs == 1) {
+    if (model.reads_single_samples()) {
       ignd::Trace<T> trace(model);
       for (std::size_t i = 0; i < rows; ++i) made[i] = model.predict(samples[i].x, trace);
     } else if (rows > 0) {
@@ -118,6 +119,15 @@ void bind_models(nb::module_& module, const std::string& suffix) {
   nb::class_<Model<T>>(module, name("Model").c_str(), "A function of weights and inputs.")
       .def_prop_ro("spec", &Model<T>::spec)
       .def_prop_ro("outputs", &Model<T>::outputs)
+      .def_prop_ro("reads_single_samples", &Model<T>::reads_single_samples,
+                   "Whether `Trainer` can train it; otherwise only `BatchTrainer`.")
+      .def_prop_ro(
+          "members",
+          [](const Model<T>& model) {
+            const auto* ensemble = dynamic_cast<const ignd::Ensemble<T>*>(&model);
+            return ensemble != nullptr ? ensemble->members() : std::size_t{1};
+          },
+          "The networks that it is the sum of.")
       .def_prop_ro(
           "parameters",
           [](Model<T>& model) {
@@ -159,6 +169,14 @@ void bind_models(nb::module_& module, const std::string& suffix) {
       [](const std::string& spec, std::uint64_t seed) { return ignd::make_model<T>(spec, seed); }, arg("spec"),
       arg("seed") = 0);
   module.def(
+      name("blend").c_str(),
+      [](const std::vector<const Model<T>*>& networks, const std::vector<double>& shares) {
+        std::vector<std::unique_ptr<Model<T>>> copies;
+        for (const Model<T>* network : networks) copies.push_back(network->clone());
+        return ignd::blend<T>(copies, shares);
+      },
+      arg("networks"), arg("shares"));
+  module.def(
       name("load_model").c_str(), [](const std::string& path) { return ignd::load_model<T>(path); }, arg("path"));
 }
 
@@ -194,8 +212,12 @@ template <class T>
 ignd::StepInfo learn(ignd::Trainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
                      const std::optional<Doubles>& weights) {
   const auto samples = samples_of<T>(x, &y, weights);
-  const nb::gil_scoped_release without_interpreter;
-  return ignd::learn(trainer, std::span<const Sample<T>>(samples));
+  ignd::StepInfo info;
+  learn_interruptibly(samples.size(), 1, [&](std::size_t first, std::size_t count) {
+    info = ignd::learn(trainer, std::span<const Sample<T>>(samples).subspan(first, count));
+    return trainer.status() == ignd::StepStatus::learned;
+  });
+  return info;
 }
 
 template <class T>
@@ -236,13 +258,15 @@ template <class T>
 ignd::BatchStepInfo learn_batches(ignd::BatchTrainer<T>& trainer, const Matrix<T>& x, const Doubles& y,
                                   const std::optional<Doubles>& weights) {
   const auto samples = samples_of<T>(x, &y, weights);
-  const nb::gil_scoped_release without_interpreter;
   const std::size_t size = trainer.options().batch.size;
   ignd::BatchStepInfo info;
-  for (std::size_t first = 0; first < samples.size(); first += size) {
-    const std::size_t count = std::min(size, samples.size() - first);
-    info = trainer.step(std::span<const Sample<T>>(samples).subspan(first, count));
-  }
+  learn_interruptibly(samples.size(), size, [&](std::size_t first, std::size_t count) {
+    const std::span<const Sample<T>> some = std::span(samples).subspan(first, count);
+    for (std::size_t at = 0; at < count; at += size) {
+      info = trainer.step(some.subspan(at, std::min(size, count - at)));
+    }
+    return true;
+  });
   return info;
 }
 

@@ -29,7 +29,7 @@ from ignd._core import (
     optimizer_names,
 )
 from ignd._core import version as _version
-from ignd._library import BatchTrainer, Trainer, hashed_linear, linear, load_model, make_model, mlp, network
+from ignd._library import BatchTrainer, Trainer, blend, hashed_linear, linear, load_model, make_model, mlp, network
 from ignd._online import OnlineClassifier, OnlineRegressor
 from ignd._tables import load, option_table, train
 
@@ -56,6 +56,7 @@ __all__ = [
     "SingularSystem",
     "StepInfo",
     "Trainer",
+    "blend",
     "check_loss",
     "cpu_path",
     "hashed_linear",

@@ -143,20 +143,19 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         categories: bool,
     ) -> None:
-        """Learns rows once, in their order. The first ones decide how columns are read and scaled."""
-        first = not hasattr(self, "_partial")
+        """Learns rows once, in their order. Without `fit`, the first ones decide how columns are read and scaled."""
+        first = not hasattr(self, "model_")
         table = self._read(X, reset=first)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
         frame = to_frame(table)
         target = _free_name("target", frame.columns)
         add_column(frame, target, y, categories=categories)
+        options = {name: getattr(self, name) for name in _DEFAULTS}
         if first:
-            names = ("loss", "model", "use-ids", "scaling", "seed")
-            fixed = {name: settings[name] for name in names if name in settings}
-            start = {"target": target, "epochs": "0", "validation": "0", "test": "0", "lr": "1"} | fixed
-            options = {name: getattr(self, name) for name in _DEFAULTS}
-            self._partial = PartialTraining(_core.train_frame(frame, start)[0], options)
+            self._partial = PartialTraining.begin(frame, settings | {"target": target}, options)
             self.n_iter_ = 0
+        elif not hasattr(self, "_partial"):
+            self._partial = PartialTraining.go_on(self.model_, options)
         self._partial.learn(frame, weights)
         self.model_ = self._partial.model()
         self.n_iter_ += 1
@@ -242,8 +241,17 @@ class IgndRegressor(RegressorMixin, _TableEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> IgndRegressor:  # noqa: N803
         """Learns rows once, in their order, at a constant rate: `lr`, or else 0.1, and 0.001 for Adam and the like.
 
-        The first rows decide how columns are read and how numbers are scaled; give as many as is practical. To learn
-        one row at a time from the first on, use OnlineRegressor.
+        A fitted model learns on. Otherwise it begins with the model that `fit` would train, where each network of an
+        ensemble learns all rows; the first rows decide how columns are read and how numbers are scaled, so give as many
+        as is practical. To learn one row at a time from the first on, use OnlineRegressor.
+
+        >>> import numpy as np
+        >>> x = np.linspace(-1, 1, 300).reshape(-1, 1)
+        >>> model = IgndRegressor(ensemble=2)
+        >>> for _ in range(20):
+        ...     model = model.partial_fit(x, x[:, 0] ** 2)
+        >>> bool(abs(model.predict([[0.5]])[0] - 0.25) < 0.1)
+        True
         """
         settings = {"loss": "squared"} | self._settings()
         self._train_part(X, _numeric_target(y), sample_weight, settings, categories=False)
@@ -313,10 +321,12 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> IgndClassifier:
-        """Learns rows once, in their order, as IgndRegressor does; the first ones must have all classes."""
+        """Learns rows once, in their order, as IgndRegressor does; without `fit`, the first ones must have all classes."""
         check_classification_targets(y)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights")
         labels = column_or_1d(np.asarray(y), warn=True)
-        if not hasattr(self, "_partial"):
+        if not hasattr(self, "model_"):
             seen = np.unique(labels)
             self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
             if len(self.classes_) < 2 or len(seen) < len(self.classes_):

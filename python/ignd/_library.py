@@ -56,6 +56,22 @@ def make_model(spec: str, *, seed: int = 0, dtype: Any = np.float32) -> Model:
     return (_core.make_model64 if _is_double(dtype) else _core.make_model32)(spec, seed)
 
 
+def blend(networks: Sequence[Model], shares: Sequence[float] | None = None) -> Model:
+    """The weighted sum of networks of equal widths as one model; their mean if no shares are given.
+
+    >>> networks = [mlp([1, 4], seed=seed) for seed in (1, 2)]
+    >>> x = np.ones((1, 1), np.float32)
+    >>> mean = (networks[0].predict(x) + networks[1].predict(x)) / 2
+    >>> bool(np.isclose(blend(networks).predict(x), mean)[0])
+    True
+    """
+    makers: dict[type, Any] = {_core.Model32: _core.blend32, _core.Model64: _core.blend64}
+    kinds = {type(network) for network in networks}
+    if len(kinds) != 1:
+        raise _core.InvalidArgument("a blend needs networks, all of them of float32 or all of float64")
+    return makers[kinds.pop()](list(networks), shares or [1 / len(networks)] * len(networks))  # type: ignore[no-any-return]
+
+
 def load_model(path: str | os.PathLike[str], *, dtype: Any = np.float32) -> Model:
     """A model that `Model.save`, or the C++ library's save_model, wrote."""
     return (_core.load_model64 if _is_double(dtype) else _core.load_model32)(os.fspath(path))

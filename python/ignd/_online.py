@@ -47,7 +47,7 @@ class _Online:
         """Learns an example: a dict of numbers, texts and None, its label, and its importance.
 
         The keys of the first example are the columns. In later ones, a key that is not there is a missing value, and
-        one that the first had not is ignored.
+        one that the first had not is ignored, with a warning for the first of them.
         """
         self._learner.learn(x, y, w)
 

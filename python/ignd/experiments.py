@@ -5,6 +5,7 @@ A study is a TOML file (docs/experiments.md), and its results are one SQLite fil
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -51,10 +52,25 @@ def _settings(config: str) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in config.splitlines() if "=" in line)
 
 
+def _extras(text: str) -> dict[str, Any]:
+    """What a run has recorded besides its score: numbers, and matrices as arrays."""
+    found: dict[str, Any] = {}
+    for name, value in _settings(text).items():
+        found[name] = _matrix(value) if value.startswith("[") else float(value)
+    return found
+
+
+def _matrix(text: str) -> np.ndarray:
+    """Rows as the store has them; a run that has diverged may have numbers that are not finite."""
+    return np.array(json.loads(text.replace("-nan", "nan").replace("nan", "NaN").replace("inf", "Infinity")))
+
+
 def read(folder: str | os.PathLike[str] = "results") -> pd.DataFrame:
     """The runs of a results folder, a row each: its configuration's keys, status, scores and curves.
 
-    `x`, `y` and `validation_y` are the curves, as arrays.
+    `x`, `y` and `validation_y` are the curves, as arrays. What else a kind of run records has columns of its own, such
+    as `log-loss`, or the matrix `K` of linear-quadratic control; `recorded_improvements` is one that a setting is called
+    by, too.
     """
     import pandas as pd
 
@@ -63,10 +79,12 @@ def read(folder: str | os.PathLike[str] = "results") -> pd.DataFrame:
         raise FileNotFoundError(f"there is no {path}; run a study first, or name the folder of one")
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
         rows = store.execute("SELECT config, status, failed_at, score, validation, x, y, validation_y, seconds, "
-                             "version, host FROM run").fetchall()
+                             "version, host, extras FROM run").fetchall()
     runs: list[dict[str, Any]] = []
-    for config, status, failed_at, score, validation, x, y, validation_y, seconds, version, host in rows:
-        runs.append(_settings(config) | {
+    for config, status, failed_at, score, validation, x, y, validation_y, seconds, version, host, extras in rows:
+        keys = _settings(config)
+        recorded = {f"recorded_{name}" if name in keys else name: value for name, value in _extras(extras).items()}
+        runs.append(recorded | keys | {
             "status": status, "failed_at": failed_at, "score": score, "validation_score": validation,
             "x": _values(x), "y": _values(y), "validation_y": _values(validation_y), "seconds": seconds,
             "version": version, "host": host})

@@ -12,12 +12,14 @@ from ignd._library import Model, Trainer, hashed_linear, linear, mlp
 
 
 class Environment(Protocol):
-    """What is used of a Gymnasium environment. Its actions are numbers 0, 1, ...; see gymnasium.Env."""
+    """What is used of a Gymnasium environment; see gymnasium.Env."""
 
     observation_space: Any
     action_space: Any
 
-    def reset(self, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]: ...
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]: ...
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]: ...
 
@@ -51,7 +53,7 @@ class _FunctionValues:
     """Values from the numbers of an observation: a linear function for each action, or one network."""
 
     def __init__(self, size: int, actions: int, hidden: Sequence[int], seed: int) -> None:
-        self._actions, self._linear = actions, not hidden
+        self._size, self._actions, self._linear = size, actions, not hidden
         width = actions * (size + 1) if self._linear else size + actions
         self._inputs = np.zeros((actions, width))
         self.model: Model = (linear(width, bias=False, dtype=np.float64) if self._linear
@@ -59,6 +61,8 @@ class _FunctionValues:
 
     def _features(self, observation: Any) -> np.ndarray:
         numbers = np.ravel(np.asarray(observation, dtype=np.float64))
+        if len(numbers) != self._size:
+            raise _core.InvalidArgument(f"an observation has {len(numbers)} numbers, but the space says {self._size}")
         self._inputs[:] = 0
         for action in range(self._actions):
             if self._linear:
@@ -84,15 +88,17 @@ class QLearner:
     """Learns the values of actions: IGNDQ with the optimizer 'ignd', Q-learning with 'sgd'.
 
     Values are a table for discrete observations. For numbers, they are a linear function for each action or, with
-    `hidden` layers, one network. The share of random actions falls linearly from `epsilon_from` to `epsilon_to` over
-    `epsilon_episodes` episodes. In a deterministic environment, runs of a seed are those of the study `frozen-lake`,
-    step by step.
+    `hidden` layers, one network; observations of other kinds (tuples, dicts, several choices) are flattened to numbers
+    as gymnasium.spaces.flatten does. Actions are those of a Discrete space; of any other, `actions` lists some to choose
+    among. The share of random actions falls linearly from `epsilon_from` to `epsilon_to` over `epsilon_episodes`
+    episodes. In a deterministic environment, runs of a seed are those of the study `frozen-lake`, step by step.
     """
 
     def __init__(
         self,
         environment: Environment,
         *,
+        actions: Sequence[Any] | None = None,
         optimizer: str | tuple[str, str] = "ignd",
         rate: float = 1.0,
         gamma: float = 0.99,
@@ -106,14 +112,17 @@ class QLearner:
         seed: int = 1,
     ) -> None:
         self.environment = environment
-        self.actions = int(environment.action_space.n)
-        states = getattr(environment.observation_space, "n", None)
+        self._choices = _actions_of(environment.action_space, actions)
+        self.actions = len(self._choices)
+        self._space = environment.observation_space
+        states = _states_of(self._space)
         self._values: _TableValues | _FunctionValues
         if states is not None and not hidden:
-            self._values = _TableValues(int(states), self.actions, scales, initial_value)
+            self._values = _TableValues(states, self.actions, scales, initial_value)
         elif states is None:
-            size = int(np.prod(environment.observation_space.shape))
-            self._values = _FunctionValues(size, self.actions, hidden, seed)
+            if scales is not None or initial_value != 0:
+                raise _core.InvalidArgument("scales and an initial value need states, not observations of numbers")
+            self._values = _FunctionValues(_flat_size(self._space), self.actions, hidden, seed)
         else:
             raise _core.InvalidArgument("hidden layers need observations that are numbers, not states")
         self.trainer = Trainer(self._values.model, optimizer=optimizer, schedule=rate)
@@ -137,10 +146,15 @@ class QLearner:
 
     def values(self, observation: Any) -> np.ndarray:
         """The values of all actions."""
-        return self._values.of(observation)
+        return self._values.of(self._seen(observation))
+
+    def _seen(self, observation: Any) -> Any:
+        if isinstance(self._values, _TableValues):
+            return int(observation) - int(getattr(self._space, "start", 0))
+        return observation if _is_box(self._space) else _flat(self._space, observation)
 
     def act(self, observation: Any, epsilon: float = 0.0) -> int:
-        """One of the best actions; with the probability epsilon, any."""
+        """The number of one of the best actions, from 0; with the probability epsilon, of any."""
         if self._random.uniform() >= epsilon:
             values = self.values(observation)
             best = values.max()
@@ -157,7 +171,7 @@ class QLearner:
         if not np.isfinite(target):
             self.diverged = True
             raise _core.LearningEnded("the values have diverged; choose a lower rate")
-        info = self._values.learn(self.trainer, observation, action, target)
+        info = self._values.learn(self.trainer, self._seen(observation), action, target)
         self.diverged = info.status != "learned"
         return info
 
@@ -172,7 +186,7 @@ class QLearner:
         over = False
         while not over:
             action = self.act(observation, epsilon)
-            after, reward, terminated, truncated, _ = self.environment.step(action)
+            after, reward, terminated, truncated, _ = self.environment.step(self._choices[action])
             try:
                 self.learn(observation, action, float(reward), after, terminated=terminated)
             except _core.LearningEnded:
@@ -182,3 +196,45 @@ class QLearner:
             total += float(reward)
             observation, over = after, terminated or truncated
         return total
+
+
+def _is_box(space: Any) -> bool:
+    return hasattr(space, "low") and hasattr(space, "high")
+
+
+def _states_of(space: Any) -> int | None:
+    """How many states a Discrete space has; None for one of numbers. A MultiBinary space has an n, too, and a shape."""
+    return int(space.n) if hasattr(space, "n") and not getattr(space, "shape", ()) else None
+
+
+def _actions_of(space: Any, given: Sequence[Any] | None) -> list[Any]:
+    if given is not None:
+        kind = getattr(space, "dtype", None) if _is_box(space) else None
+        choices = [np.asarray(action, dtype=kind).reshape(space.shape) if kind is not None else action
+                   for action in given]
+        if not choices or not all(space.contains(choice) for choice in choices):
+            raise _core.InvalidArgument(f"`actions` must be some of {space}")
+        return choices
+    count = _states_of(space)
+    if count is None:
+        raise _core.InvalidArgument(f"the actions are {space}; give a list of some of them as `actions`"
+                                    + (", or use ignd.control.PolicyLearner" if _is_box(space) else ""))
+    first = int(getattr(space, "start", 0))
+    return list(range(first, first + count))
+
+
+def _flat_size(space: Any) -> int:
+    if _is_box(space):
+        return int(np.prod(space.shape))
+    from gymnasium.spaces import flatdim
+
+    try:
+        return int(flatdim(space))
+    except (ValueError, NotImplementedError) as fault:
+        raise _core.InvalidArgument(f"observations of {space} cannot be flattened to numbers") from fault
+
+
+def _flat(space: Any, observation: Any) -> np.ndarray:
+    from gymnasium.spaces import flatten
+
+    return np.asarray(flatten(space, observation), dtype=np.float64)

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["ignd", "ignd._estimators", "ignd._frames", "ignd._library", "ignd._online", "ignd._tables",
-           "ignd.experiments", "ignd.rl"]
+           "ignd._environments", "ignd.control", "ignd.experiments", "ignd.rl"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -8,7 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import messy_table
-from ignd import IgndClassifier, IgndRegressor
+from ignd import IgndClassifier, IgndRegressor, _core
+from ignd._frames import to_frame
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -122,20 +123,81 @@ def test_an_eval_set_is_not_learned_from(messy, options):
     assert model.report_.validation["rmse"] > 9e5
 
 
-@pytest.mark.parametrize("options", [{}, {"optimizer": "ignd"}, {"batch": 8, "lr": 0.01}])
+@pytest.mark.parametrize("options", [{}, {"optimizer": "ignd", "model": "mlp:32"}, {"batch": 8, "lr": 0.01},
+                                     {"ensemble": 3, "model": "mlp:16"}])
 def test_partial_fit_continues(messy, options):
     X, y = messy.drop(columns="rent"), messy["rent"]
+    # A part ends with a smaller batch, unless it has whole ones.
     whole, parts = IgndRegressor(**options), IgndRegressor(**options)
-    whole.partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    parts.partial_fit(X[:200], y[:200])
+    whole.partial_fit(X[:192], y[:192]).partial_fit(X[192:], y[192:])
+    parts.partial_fit(X[:192], y[:192])
     parts = pickle.loads(pickle.dumps(parts))
-    parts.partial_fit(X[200:400], y[200:400]).partial_fit(X[400:], y[400:])
+    parts.partial_fit(X[192:384], y[192:384]).partial_fit(X[384:], y[384:])
     np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
     before = whole.score(X, y)
     for _ in range(10):
         whole.partial_fit(X, y)
     assert whole.score(X, y) > max(before, 0.6)
     assert whole.n_iter_ == 12
+
+
+def test_partial_fit_trains_what_fit_does(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    assert IgndRegressor().partial_fit(X, y).model_.model().members == 8
+    for options in ({}, {"model": "mlp:8"}, {"ensemble": 2, "model": "mlp:8"}, {"fast": True}, {"epochs": 3},
+                    {"pieces": 4, "levels": 2, "model": "mlp:8"}):
+        fitted = IgndRegressor(**{"epochs": 1, "lr": 0.01} | options).fit(X, y) if options else IgndRegressor().fit(X, y)
+        parts = IgndRegressor(**options).partial_fit(X, y)
+        assert parts.model_.model().members == fitted.model_.model().members, options
+    with pytest.raises(ValueError, match="cannot be given with"):
+        IgndRegressor(fast=True, ensemble=2).partial_fit(X, y)
+
+
+def test_partial_fit_of_an_ensemble_is_the_mean_of_its_networks(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    options = {"ensemble": 3, "model": "mlp:8", "random_state": 5}
+    model = IgndRegressor(**options).partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+    settings = IgndRegressor(**options)._settings() | {"target": "rent", "loss": "squared"}
+    file, networks, batch = _core.begin_training(to_frame(messy[:300]), settings)
+    assert batch == 16
+    predicted = []
+    for network in networks:
+        trainer = ignd.BatchTrainer(network, optimizer="adam", schedule=0.001, size=batch)
+        for part in (messy[:300], messy[300:]):
+            trainer.learn(*file.encode_frame(to_frame(part)))
+        predicted.append(file.with_model(trainer.snapshot()).predict_frame(to_frame(X))[0])
+    assert np.abs(predicted[0] - predicted[1]).max() > 1  # they started elsewhere
+    np.testing.assert_allclose(model.predict(X), np.mean(predicted, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", [QUICK, {"ensemble": 2, "model": "mlp:16", "epochs": 4}])
+def test_partial_fit_goes_on_with_a_fitted_model(messy, options):
+    for make, name in ((IgndRegressor, "rent"), (IgndClassifier, "lift"), (IgndClassifier, "rooms")):
+        table, target = messy.drop(columns=name), messy[name]
+        model = make(**options).fit(table, target)
+        fitted, epochs = model.model_, model.n_iter_
+        predicted = fitted.predict_frame(to_frame(table))
+        model.set_params(lr=1e-9)
+        again = pickle.loads(pickle.dumps(model)).partial_fit(table[:50], target[:50])
+        assert again.model_.spec == fitted.spec
+        assert again.n_iter_ == epochs + 1
+        for before, after in zip(predicted, again.model_.predict_frame(to_frame(table)), strict=True):
+            np.testing.assert_allclose(after, before, rtol=1e-3, atol=1e-4)  # a tiny rate: the fitted model, not another
+        model.set_params(lr=None)
+        score = model.score(table, target)
+        for _ in range(20):
+            model.partial_fit(table, target)
+        assert model.score(table, target) > score
+    with pytest.raises(ValueError, match="not one of the classes"):
+        model.partial_fit(table, target + 1)
+
+
+def test_partial_fit_says_what_it_cannot_weigh(messy):
+    X = messy.drop(columns="rooms")
+    with pytest.raises(ValueError, match="balanced"):
+        IgndClassifier(class_weight="balanced").partial_fit(X, messy["lift"])
+    with pytest.raises(ValueError, match="no effect on more than two classes"):
+        IgndClassifier(model="mlp:8").partial_fit(X, messy["rooms"], sample_weight=np.ones(len(X)))
 
 
 def test_partial_fit_of_classes(messy):

@@ -1,6 +1,7 @@
 """Online learning: the tool's bits, river's habit."""
 
 import pickle
+import warnings
 
 import ignd
 import numpy as np
@@ -115,3 +116,22 @@ def test_bad_options_are_refused():
         OnlineRegressor(bit=3)
     with pytest.raises(ignd.FileError, match="no such|cannot|There is|there is|No such"):
         OnlineRegressor.load("no-such-file.ignd")
+
+
+def test_keys_that_the_first_example_had_not_are_told_once():
+    model = OnlineRegressor()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.learn_one({"a": 1.0, "b": 2.0}, 3)
+        model.learn_one({"a": 1.0}, 3)
+        model.learn_one({"a": 1.0, "target": 3}, 3)
+        model.learn_many({"a": [1.0], "b": [2.0]}, [3])
+    with pytest.warns(UserWarning, match="'c' is ignored"):
+        model.learn_one({"a": 1.0, "c": 2.0, "d": 2.0}, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.learn_one({"c": 1.0}, 3)
+    model = OnlineRegressor()
+    model.learn_one({"a": 1.0}, 3)
+    with pytest.warns(UserWarning, match="'z' is ignored"):
+        model.learn_many({"a": [1.0], "z": [2.0]}, [3])

@@ -65,6 +65,39 @@ def test_scales_do_not_matter_to_ignd():
     assert np.mean(returns[0][-50:]) > 0.7
 
 
+@pytest.mark.parametrize(("name", "options"), [
+    ("FrozenLake-v1", {}), ("Taxi-v4", {}), ("CliffWalking-v1", {}), ("Blackjack-v1", {}), ("CartPole-v1", {}),
+    ("CartPole-v1", {"hidden": [8]}), ("Acrobot-v1", {"hidden": [8]}), ("Blackjack-v1", {"hidden": [8]}),
+    ("MountainCarContinuous-v0", {"actions": [-1, 0, 1]}), ("Pendulum-v1", {"actions": [[-2], [0], [2]], "hidden": [8]}),
+])
+def test_gymnasiums_own_environments(name, options):
+    environment = gymnasium.make(name, max_episode_steps=60)
+    learner = QLearner(environment, rate=0.1, **options)
+    for _ in range(3):
+        assert np.isfinite(learner.run_episode())
+    assert not learner.diverged
+    assert learner.trainer.steps > 0
+    assert np.isfinite(learner.values(environment.reset()[0])).all()
+
+
+def test_states_and_actions_that_do_not_start_at_zero():
+    class Shifted(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(2, start=5)
+        action_space = gymnasium.spaces.Discrete(2, start=-1)
+
+        def reset(self, *, seed=None, options=None):
+            return 5, {}
+
+        def step(self, action):
+            assert action in (-1, 0)
+            return 6, float(action), True, False, {}
+
+    learner = QLearner(Shifted(), rate=0.5)
+    for _ in range(60):
+        learner.run_episode()
+    np.testing.assert_allclose(learner.values(5), [-1, 0], atol=0.01)
+
+
 class Corridor(gymnasium.Env):
     """Six cells; the door at the right end is worth 1. The observation is a vector with a 1 at the cell."""
 
@@ -112,3 +145,9 @@ def test_bad_arguments():
         QLearner(lake, scales=[1.0])
     with pytest.raises(ignd.InvalidArgument, match="hidden layers"):
         QLearner(lake, hidden=[8])
+    with pytest.raises(ignd.InvalidArgument, match="as `actions`"):
+        QLearner(gymnasium.make("Pendulum-v1"))
+    with pytest.raises(ignd.InvalidArgument, match="some of"):
+        QLearner(gymnasium.make("Pendulum-v1"), actions=[[3.0]])
+    with pytest.raises(ignd.InvalidArgument, match="need states"):
+        QLearner(gymnasium.make("CartPole-v1"), scales=[1.0])

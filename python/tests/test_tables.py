@@ -1,9 +1,11 @@
 """Training on tables in memory: the same bits as the tool, and errors in place of crashes."""
 
+import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import ignd
@@ -163,6 +165,55 @@ def test_ctrl_c_ends_training(options):
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=60)
     assert said.strip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("train", [
+    lambda x: ignd.train({f"c{k}": x[:, k] for k in range(50)} | {"y": x[:, 0]}, "y", lr=0.001, epochs=30),
+    lambda x: ignd.Trainer(ignd.mlp([50, 200, 200])).learn(np.tile(x, (10, 1)), np.tile(x[:, 0], 10)),
+], ids=["table", "trainer"])
+def test_other_threads_run_meanwhile(train):
+    x = np.random.default_rng(1).normal(size=(5_000, 50)).astype(np.float32)
+    training = threading.Thread(target=train, args=(x,))
+    training.start()
+    turns = 0
+    while training.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 20  # one or two, if they had to wait for the end
+
+
+LEARNERS = {
+    "trainer": "ignd.Trainer(ignd.mlp([50, 500, 500])).learn(x, x[:, 0])",
+    "batches": "ignd.BatchTrainer(ignd.mlp([50, 500, 500]), mode='exact', size=50).learn(x, x[:, 0])",
+    "file": "ignd.OnlineRegressor(target='y').learn_file('endless.csv')",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_ctrl_c_ends_learning_and_keeps_what_was_learned(learner, tmp_path):
+    setup = "import numpy as np, ignd; x = np.random.default_rng(1).normal(size=(200_000, 50)).astype(np.float32)"
+    use = LEARNERS[learner].split(".learn")
+    code = f"""{setup}
+model = {use[0]}
+print("started", flush=True)
+try:
+    model.learn{use[1]}
+except KeyboardInterrupt:
+    print("steps", getattr(model, "steps", None) or model.progressive["examples"])
+"""
+    os.mkfifo(tmp_path / "endless.csv")
+    program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert program.stdout.readline() == "started\n"
+    rows = subprocess.Popen([sys.executable, "-c", "print('a,y')\nwhile True: print('1,2\\n' * 999 + '1,2')"],
+                            stdout=open(tmp_path / "endless.csv", "w")) if learner == "file" else None
+    time.sleep(1)
+    program.send_signal(signal.SIGINT)
+    said, _ = program.communicate(timeout=60)
+    if rows is not None:
+        rows.kill()
+        rows.wait()
+    assert int(said.split()[1]) > 0
 
 
 @pytest.mark.parametrize(("table", "message"), [

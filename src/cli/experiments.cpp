@@ -132,6 +132,7 @@ class ExperimentSweep {
   int run(const std::vector<SweptExperiment>& wanted) {
     if (!jobs_.shard.is_all()) take_over_common_runs();
     for (const SweptExperiment& one : wanted) put(one.stored);
+    if (estimate_ == Estimate::wanted && wanted.size() > 1) print_plan(wanted);
     for (const auto& [experiment, stored] : wanted) {
       make_all_runs(experiment);
       if (stopped_) return interrupted(experiment);
@@ -187,18 +188,50 @@ class ExperimentSweep {
     }
   }
 
+  // What several experiments lack, in their order, unless it is a matter of seconds.
+  void print_plan(const std::vector<SweptExperiment>& wanted) const {
+    std::string lines;
+    double seconds = 0;
+    std::size_t incomplete = 0, unknown = 0;
+    for (const auto& [experiment, stored] : wanted) {
+      const std::uint64_t missing = count_all(experiment) - count_done(experiment);
+      if (missing == 0) continue;
+      ++incomplete;
+      std::string time = "measured when its turn comes";
+      if (is_measured(experiment)) {
+        ++unknown;
+      } else {
+        const double guess = work_of(experiment).seconds;
+        seconds += guess;
+        time = guess < 1 ? "a moment" : "about " + duration_text(guess);
+      }
+      lines += fmt::format("  {:26} {:6} runs, {}\n", experiment.name, missing, time);
+    }
+    if (unknown == 0 && seconds <= long_enough) return;
+    print_error("{} experiments, {} of them complete; about {} with {} for the others (a rough guess){}:\n{}",
+                wanted.size(), wanted.size() - incomplete, duration_text(seconds), jobs_.text(),
+                unknown == 0 ? "" : fmt::format(", without {} of images and texts", unknown), lines);
+  }
+
   // Only for long sweeps, so that users can come back later or ask for less.
   void print_estimate(const Experiment& experiment, std::uint64_t missing) const {
-    constexpr double long_enough = 60;
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    const unsigned at_a_time = jobs_.ranks != nullptr ? jobs_.in_all() : std::min(jobs_.jobs, cores);
-    const SweepWork work = work_left(own_runs(experiment), store_, at_a_time);
+    const SweepWork work = work_of(experiment);
     if (work.seconds <= long_enough) return;
-    const bool measured = find_task(experiment.task).measures_cost(experiment.panels.front().methods.front().settings);
     const std::uint64_t later = missing - work.runs;
     print_error("{}: {} runs to make, about {} with {} ({}){}\n", experiment.name, work.runs,
-                duration_text(work.seconds), jobs_.text(), measured ? "measured on its first steps" : "a rough guess",
+                duration_text(work.seconds), jobs_.text(),
+                is_measured(experiment) ? "measured on its first steps" : "a rough guess",
                 later == 0 ? "" : fmt::format("; {} more once the rates for them are known", later));
+  }
+
+  SweepWork work_of(const Experiment& experiment) const {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned at_a_time = jobs_.ranks != nullptr ? jobs_.in_all() : std::min(jobs_.jobs, cores);
+    return work_left(own_runs(experiment), store_, at_a_time);
+  }
+
+  static bool is_measured(const Experiment& experiment) {
+    return find_task(experiment.task).measures_cost(experiment.panels.front().methods.front().settings);
   }
 
   // Those that can be named now.
@@ -241,8 +274,11 @@ class ExperimentSweep {
     print_error("stopped: {} of {} runs of {} are in {}; the same command resumes them{}\n", count_done(experiment),
                 count_all(experiment), experiment.name, quoted_path(folder_),
                 find_task(experiment.task).resumes() ? ", also those in flight" : "");
+    print_error("`ignd report {}` shows what is there\n", shell_word(folder_));
     return interrupted_code;
   }
+
+  static constexpr double long_enough = 60;  // seconds, for an estimate
 
   Store store_;
   std::string common_folder_, folder_;  // the same, unless this is a shard

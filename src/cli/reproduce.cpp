@@ -97,7 +97,7 @@ std::vector<ExperimentFile> runnable(std::vector<ExperimentFile> files, bool nam
 int list_experiments(const std::vector<ExperimentFile>& files) {
   for (const ExperimentFile& file : files) {
     static constexpr const char* remarks[]{"", " (a preview unless it is named)", " (only if it is named)"};
-    print("{:24} {:6} runs  {}{}\n", file.experiment.name, count_runs(file.experiment), file.experiment.title,
+    print("{:26} {:6} runs  {}{}\n", file.experiment.name, count_runs(file.experiment), file.experiment.title,
           remarks[static_cast<int>(file.experiment.by_default)]);
   }
   return 0;
@@ -121,6 +121,7 @@ int reproduce(const ReproduceOptions& options, Communicator& ranks) {
   if (options.list) return list_experiments(files);
   const std::string folder = !options.out.empty() ? options.out : options.quick ? preview_folder : default_folder;
   if (!named && !options.all) files = default_experiments(std::move(files), folder);
+  if (options.all) std::ranges::stable_sort(files, {}, [](const auto& file) { return file.experiment.by_default; });
   if (!options.offline) fetch_small_data(files);
   std::vector<SweptExperiment> wanted;
   for (const ExperimentFile& file : runnable(std::move(files), named)) {

@@ -226,9 +226,8 @@ EnsembleTraining::EnsembleTraining(const Dataset& dataset, const EnsemblePlan& p
 }
 
 void EnsembleTraining::add_member(std::size_t k, bool linear, const TrainingOptions& options, const Dataset& dataset) {
-  constexpr unsigned high_bits = 32;  // so that the ensembles of neighbouring seeds have no network in common
   TrainingOptions own = options;
-  own.seed = options.seed + (std::uint64_t{k} << high_bits);
+  own.seed = seed_of_member(options.seed, k);
   if (own.batch) own.batch->size = std::min<std::size_t>(own.batch->size, dataset.split().train.size());
   group_of(linear).push_back(
       std::make_unique<Member>(MemberReport{.number = k + 1, .linear = linear}, std::move(own), dataset, owner_));
@@ -529,6 +528,11 @@ void choose_ensemble(RunSpec& spec, const GivenKeys& given, DataKind kind) {
   const bool usual_steps = !given.has("optimizer") && !given.has("rule") && !given.has("transform") &&
                            !given.has("lr") && spec.batch.mode == BatchMode::average;
   if (usual_steps) spec.method.rate = "0.001";
+}
+
+std::uint64_t seed_of_member(std::uint64_t seed, std::size_t k) {
+  constexpr unsigned high_bits = 32;  // so that the ensembles of neighbouring seeds have no network in common
+  return seed + (std::uint64_t{k} << high_bits);
 }
 
 EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset) {

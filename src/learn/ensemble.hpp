@@ -37,6 +37,9 @@ void choose_ensemble(RunSpec& spec, const GivenKeys& given, DataKind kind);
 // How the networks of a completed spec are trained on a dataset: batches and epochs depend on the number of rows.
 EnsemblePlan plan_ensemble(const RunSpec& spec, const Dataset& dataset);
 
+// The seed of a network of an ensemble; the first one has that of the ensemble.
+std::uint64_t seed_of_member(std::uint64_t seed, std::size_t k);
+
 // Throws FileError unless the saved run can be resumed with this plan (null: as a single network).
 void check_saved_run(const Checkpoint& saved, const EnsemblePlan* plan);
 bool is_of_ensemble(const Checkpoint& saved);

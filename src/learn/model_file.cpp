@@ -78,7 +78,14 @@ std::unique_ptr<Model<float>> ModelFile::model() const { return table_model(*mod
 
 ModelFile ModelFile::with_model(const Model<float>& model) const {
   const TableModel& before = table_model(*model_);
-  if (model.spec() != before.spec()) {
+  const std::vector<float> row(before.features());
+  bool fits = model.outputs() == before.model().outputs();
+  try {
+    model.check({row});
+  } catch (const BadSample&) {
+    fits = false;
+  }
+  if (!fits) {
     throw InvalidArgument(
         fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), before.spec()));
   }

@@ -66,7 +66,7 @@ struct OnlineLearner::Content {
 
   void learn(const Example& example, const Cell& label, double weight);
   Prediction predict(const Example& example);
-  std::uint64_t learn_file(const std::string& path);
+  std::uint64_t learn_file(const std::string& path, const std::function<bool()>& goes_on);
   void find_columns();
 
   StreamModel model;
@@ -199,7 +199,7 @@ Prediction OnlineLearner::Content::predict(const Example& example) {
   return prediction;
 }
 
-std::uint64_t OnlineLearner::Content::learn_file(const std::string& path) {
+std::uint64_t OnlineLearner::Content::learn_file(const std::string& path, const std::function<bool()>& goes_on) {
   DataFile data;
   data.path = path;
   refuse_tables_in(path);
@@ -207,9 +207,13 @@ std::uint64_t OnlineLearner::Content::learn_file(const std::string& path) {
   find_columns();
   const std::uint64_t skipped_before = model.learner().statistics().skipped;
   const std::uint64_t rows_before = model.learner().rows_taken();
+  bool ended = false;
   try {
     ExampleBlock block;
-    while (reader.next(block)) model.learner().learn(block);
+    while (!ended && reader.next(block)) {
+      model.learner().learn(block);
+      ended = goes_on && !goes_on();
+    }
     model.learner().finish();
   } catch (const BadRow& fault) {
     model.close();
@@ -223,7 +227,8 @@ std::uint64_t OnlineLearner::Content::learn_file(const std::string& path) {
   }
   const std::uint64_t unreadable = reader.skipped_rows();
   model.close();
-  if (model.learner().rows_taken() == rows_before) throw FileError(fmt::format("{} has no examples", data.name()));
+  if (!ended && model.learner().rows_taken() == rows_before)
+    throw FileError(fmt::format("{} has no examples", data.name()));
   return unreadable + model.learner().statistics().skipped - skipped_before;
 }
 
@@ -255,7 +260,9 @@ void OnlineLearner::learn(const Example& example, const Cell& label, double weig
   content_->learn(example, label, weight);
 }
 
-std::uint64_t OnlineLearner::learn_file(const std::string& path) { return content_->learn_file(path); }
+std::uint64_t OnlineLearner::learn_file(const std::string& path, const std::function<bool()>& goes_on) {
+  return content_->learn_file(path, goes_on);
+}
 
 void OnlineLearner::finish() { content_->model.learner().finish(); }
 

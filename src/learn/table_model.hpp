@@ -26,6 +26,7 @@ class TableModel final : public RunModel {
 
   // The inputs of the model for the rows of a frame and, if it has the target's column, what is learned for them.
   EncodedRows encode(const Frame& frame) const;
+  std::size_t features() const { return encoder_.features(); }
 
  private:
   void save_reader(Checkpoint& checkpoint) const override;

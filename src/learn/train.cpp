@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/saved_model.hpp"
 #include "learn/ensemble.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/recorded_run.hpp"
@@ -128,6 +129,24 @@ class LibraryTraining final : public EnsembleObserver {
     if (run.epoch() % partial_.save_every == 0) save_partial_run(run);
   }
 
+  static Untrained untrained(const RunSpec& spec) {
+    const auto dataset = read_dataset(spec);
+    std::optional<EnsemblePlan> plan;
+    if (spec.is_ensemble()) plan = plan_ensemble(spec, *dataset);
+    const TrainingOptions& options = plan ? plan->network : spec.training;
+    check_run(*dataset, options);
+    std::vector<std::unique_ptr<Model<float>>> networks;
+    for (std::size_t k = 0; k < (plan ? plan->members : 1); ++k) {
+      networks.push_back(make_model<float>(dataset->model_spec(options.model), seed_of_member(options.seed, k)));
+    }
+    Checkpoint checkpoint;
+    dataset->save_reader(checkpoint);
+    save_trained_model(checkpoint, dataset->target(), dataset->loss(), *networks[0]);
+    return {.model = ModelFile(TrainedModel::load(checkpoint)),
+            .networks = std::move(networks),
+            .batch = options.batch ? options.batch->size : 0};
+  }
+
   void progress(const RunView& run) override {
     tell(static_cast<double>(run.learned()) / static_cast<double>(run.to_learn()));
   }
@@ -225,6 +244,12 @@ Trained train(const std::string& path, const TrainSettings& settings, const Trai
 Trained train(const Frame& frame, const TrainSettings& settings, const TrainProgress& progress,
               std::size_t validation_rows, const PartialRun& partial) {
   return LibraryTraining(frame_spec(frame, settings, validation_rows), progress, partial).train();
+}
+
+Untrained begin_training(const Frame& frame, const TrainSettings& settings) {
+  RunSpec spec = frame_spec(frame, settings, 0);
+  spec.dataset.validation = spec.dataset.test = 0;
+  return LibraryTraining::untrained(spec);
 }
 
 }  // namespace ignd

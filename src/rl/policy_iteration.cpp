@@ -24,21 +24,12 @@ std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::In
   return policy;
 }
 
-PolicyIteration::PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
-                                 Acceptance acceptance)
-    : transitions_(transitions), evaluation_(evaluation), policy_(std::move(policy)), acceptance_(acceptance) {
-  transitions_.follow(policy_);
-}
+PolicyImprovement::PolicyImprovement(const QuadraticFeatures& features, PolicyEvaluation& evaluation,
+                                     Eigen::MatrixXd policy, Acceptance acceptance)
+    : features_(features), evaluation_(evaluation), policy_(std::move(policy)), acceptance_(acceptance) {}
 
-bool PolicyIteration::evaluate(std::uint64_t updates) {
-  for (std::uint64_t i = 0; i < updates; ++i) {
-    if (!evaluation_.update(transitions_.next())) return false;
-  }
-  return true;
-}
-
-bool PolicyIteration::improve() {
-  const Eigen::MatrixXd m = transitions_.features().matrix(evaluation_.weights());
+bool PolicyImprovement::improve() {
+  const Eigen::MatrixXd m = values();
   if (!m.allFinite()) return false;
   auto greedy = greedy_policy(m, policy_.cols(), acceptance_);
   if (!greedy) return reject(m.norm());
@@ -47,16 +38,35 @@ bool PolicyIteration::improve() {
   policy_ = std::move(*greedy);
   ++improvements_;
   growing_rejections_ = 0;
-  transitions_.follow(policy_);
   evaluation_.begin_policy();
   return true;
 }
 
-bool PolicyIteration::reject(double size) {
+bool PolicyImprovement::reject(double size) {
   ++rejections_;
   growing_rejections_ = growing_rejections_ > 0 && size <= rejected_size_ ? 1 : growing_rejections_ + 1;
   rejected_size_ = size;
   return growing_rejections_ < most_growing_rejections;
+}
+
+PolicyIteration::PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
+                                 Acceptance acceptance)
+    : PolicyImprovement(transitions.features(), evaluation, std::move(policy), acceptance), transitions_(transitions) {
+  transitions_.follow(this->policy());
+}
+
+bool PolicyIteration::evaluate(std::uint64_t updates) {
+  for (std::uint64_t i = 0; i < updates; ++i) {
+    if (!evaluation().update(transitions_.next())) return false;
+  }
+  return true;
+}
+
+bool PolicyIteration::improve() {
+  const std::uint64_t before = improvements();
+  if (!PolicyImprovement::improve()) return false;
+  if (improvements() > before) transitions_.follow(policy());
+  return true;
 }
 
 }  // namespace ignd

@@ -21,21 +21,20 @@ enum class Acceptance {
 std::optional<Eigen::MatrixXd> greedy_policy(const Eigen::MatrixXd& m, Eigen::Index states,
                                              Acceptance acceptance = Acceptance::whole);
 
-// Policy iteration on a linear system: learn the values of a = K s from transitions, then make K greedy.
-class PolicyIteration {
+// Makes a policy a = K s greedy for its learned values, wherever these were learned from.
+class PolicyImprovement {
  public:
-  // The evaluation must have as many weights as the transitions have features.
-  PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
-                  Acceptance acceptance = Acceptance::whole);
-
-  // False once a number is not finite: the run has diverged.
-  bool evaluate(std::uint64_t updates);
+  // The evaluation must have as many weights as there are features.
+  PolicyImprovement(const QuadraticFeatures& features, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
+                    Acceptance acceptance = Acceptance::whole);
 
   // Makes the policy greedy. If the values do not allow that, the policy and the weights stay, learning continues and
   // the rejection is counted. False if the run has diverged: at the third rejection in a row with growing weights, or
   // at a number that is not finite.
   bool improve();
 
+  const QuadraticFeatures& features() const { return features_; }
+  Eigen::MatrixXd values() const { return features_.matrix(evaluation_.weights()); }  // M of z'Mz
   const Eigen::MatrixXd& policy() const { return policy_; }
   std::uint64_t improvements() const { return improvements_; }
   std::uint64_t rejections() const { return rejections_; }
@@ -45,10 +44,13 @@ class PolicyIteration {
   // Infinite before the first improvement.
   double last_change() const { return last_change_; }
 
+ protected:
+  PolicyEvaluation& evaluation() { return evaluation_; }
+
  private:
   bool reject(double size);
 
-  Transitions& transitions_;
+  QuadraticFeatures features_;
   PolicyEvaluation& evaluation_;
   Eigen::MatrixXd policy_;
   Acceptance acceptance_;
@@ -57,6 +59,23 @@ class PolicyIteration {
   std::uint64_t rejections_ = 0;
   std::uint64_t growing_rejections_ = 0;  // in a row
   double rejected_size_ = 0;              // of the weights at the last of them
+};
+
+// Policy iteration on a linear system: learn the values of a = K s from transitions, then make K greedy.
+class PolicyIteration : public PolicyImprovement {
+ public:
+  // The evaluation must have as many weights as the transitions have features.
+  PolicyIteration(Transitions& transitions, PolicyEvaluation& evaluation, Eigen::MatrixXd policy,
+                  Acceptance acceptance = Acceptance::whole);
+
+  // False once a number is not finite: the run has diverged.
+  bool evaluate(std::uint64_t updates);
+
+  // Transitions follow the improved policy.
+  bool improve();
+
+ private:
+  Transitions& transitions_;
 };
 
 }  // namespace ignd
