@@ -18,6 +18,12 @@ struct Evaluated {
 };
 void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows);
 
+// Lines of cells below each other: the first of a line to the left, the others to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& lines);
+
+// A name as a key of JSON: "least_squares".
+std::string json_key(std::string name);
+
 // Sets the scores on one part as "PREFIX.rmse" and so on.
 void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);
 

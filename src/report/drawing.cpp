@@ -142,7 +142,7 @@ std::string line_words(const LineStyle& style) {
 // differ from mark to mark, so that lines that run together do not hide each other's.
 std::string marks_plot(const Figure& figure, const FigureLine& line, std::size_t index) {
   const std::size_t count = line.points.size();
-  if (figure.marks || count < 2)
+  if (figure.marks || !line.joined || count < 2)
     return fmt::format("$line{} using 1:2 with {} notitle", index, points_words(line.style));
   const std::size_t step = std::max<std::size_t>(1, count / 8);
   const std::size_t first = step * static_cast<std::size_t>(line.style.mark) / 7;
@@ -165,20 +165,21 @@ std::vector<Plot> plots_of(const Figure& figure, const FigurePanel& panel) {
   for (const bool dashed : {false, true}) {
     for (std::size_t k = 0; k < panel.lines.size(); ++k) {
       const FigureLine& line = panel.lines[k];
-      if (line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
+      if (!line.joined || line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
       plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
     }
   }
   for (std::size_t k = 0; k < panel.lines.size(); ++k) {
     const FigureLine& line = panel.lines[k];
-    if (line.style.mark == Mark::nothing && !figure.marks && line.points.size() > 1) continue;
+    const bool marked = line.style.mark != Mark::nothing || figure.marks || !line.joined || line.points.size() == 1;
+    if (!marked) continue;
     plots.push_back({k, marks_plot(figure, line, k)});
   }
   return plots;
 }
 
 std::string key_entry(const Figure& figure, const FigureLine& line) {
-  const bool dot = line.points.size() < 2;
+  const bool dot = line.points.size() < 2 || !line.joined;
   const bool marked = dot || figure.marks || line.style.mark != Mark::nothing;
   std::string words = dot ? points_words(line.style) : line_words(line.style);
   if (!dot && marked) {
