@@ -337,8 +337,10 @@ TEST_F(Explained, DependOnAColumnAsPredictionsOfAnEditedTableDo) {
 
 // Differences of predictions, in the scale that the coefficients are of.
 TEST_F(Explained, LinearModelsHaveTheCoefficientsThatDifferencesShow) {
-  for (const auto& [target, more] : std::vector<std::pair<std::string, TrainSettings>>{
+  for (const auto& made : std::vector<std::pair<std::string, TrainSettings>>{
            {"y", {}}, {"y", {{"pieces", "8"}}}, {"label", {}}, {"count", {{"loss", "poisson"}}}, {"three", {}}}) {
+    const std::string target = made.first;
+    const TrainSettings more = made.second;
     SCOPED_TRACE(target + (more.empty() ? "" : " " + more.begin()->first));
     TrainSettings settings{{"model", "linear"}, {"lr", "0.01"}, {"target", target}};
     settings.insert(more.begin(), more.end());
@@ -351,11 +353,11 @@ TEST_F(Explained, LinearModelsHaveTheCoefficientsThatDifferencesShow) {
 
     // The outputs of a row; of more than two classes up to a constant, which differences between classes do not have.
     const auto at = [&](Row row) {
-      const Prediction made = model.predict(row);
-      if (made.probabilities.empty()) return std::vector{target == "count" ? std::log(made.value) : made.value};
+      const Prediction said = model.predict(row);
+      if (said.probabilities.empty()) return std::vector{target == "count" ? std::log(said.value) : said.value};
       std::vector<double> logits;
-      if (outputs == 1) return std::vector{std::log(made.probabilities[1] / made.probabilities[0])};
-      for (const double p : made.probabilities) logits.push_back(std::log(p / made.probabilities[0]));
+      if (outputs == 1) return std::vector{std::log(said.probabilities[1] / said.probabilities[0])};
+      for (const double p : said.probabilities) logits.push_back(std::log(p / said.probabilities[0]));
       return logits;
     };
     const auto of = [&](const std::string& column, const std::string& part) {

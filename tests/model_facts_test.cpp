@@ -40,7 +40,7 @@ TEST(ModelFacts, SurviveTheirFile) {
   EXPECT_EQ(read->validation, 0U);
   EXPECT_EQ(read->test, 20U);
   ASSERT_EQ(read->scored.size(), 2U);
-  EXPECT_EQ(read->scored[0].scores, (std::map<std::string, double>{{"rmse", 0.1 + 0.2}}))
+  EXPECT_EQ(read->scored[0].scores, (std::vector<std::pair<std::string, double>>{{"rmse", 0.1 + 0.2}}))
       << "without what is no number";
   EXPECT_EQ(read->scored[1].predictor, "best constant");
   EXPECT_TRUE(read->scored[1].scores.empty());

@@ -73,6 +73,7 @@ void print_importance(const Explanation& made, std::uint64_t repeats) {
 void print_dependence(const Explanation& made, const Words& outputs) {
   constexpr std::size_t most_columns = 8;
   const std::size_t shown = std::min(outputs.size(), most_columns);
+  const int digits = outputs == Words{"prediction"} ? 6 : 4;
   if (made.dependence.empty()) return;
   print("\npartial dependence: the mean prediction over {} if all had this value\n", plural(made.averaged, "row"));
   for (const PartialDependence& curve : made.dependence) {
@@ -80,7 +81,7 @@ void print_dependence(const Explanation& made, const Words& outputs) {
     lines[0].insert(lines[0].end(), outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(shown));
     for (const auto& point : curve.points) {
       lines.push_back({"  " + printable(point.text)});
-      for (std::size_t k = 0; k < shown; ++k) lines.back().push_back(in_short(point.means[k]));
+      for (std::size_t k = 0; k < shown; ++k) lines.back().push_back(in_short(point.means[k], digits));
     }
     print("{}", aligned(lines));
     if (!curve.note.empty()) print("    {}\n", curve.note);

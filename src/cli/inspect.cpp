@@ -19,20 +19,18 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The scores on each part as a table: what the model learns last, which only compares epochs, is left out.
-std::vector<std::pair<std::string, std::vector<Words>>> score_tables(const ModelFacts& made) {
-  std::vector<std::pair<std::string, std::vector<Words>>> tables;
+// The scores on each part as a table.
+std::vector<std::vector<Words>> score_tables(const ModelFacts& made) {
+  std::vector<std::vector<Words>> tables;
   for (const ModelFacts::Scored& one : made.scored) {
-    if (tables.empty() || tables.back().first != one.part) {
-      tables.push_back({one.part, {{one.part}}});
-      for (const auto& [name, value] : one.scores) {
-        if (name != "loss") tables.back().second[0].push_back(name);
-      }
+    if (tables.empty() || tables.back()[0][0] != one.part) {
+      tables.push_back({{one.part}});
+      for (const auto& [name, value] : one.scores) tables.back()[0].push_back(name);
     }
-    auto& lines = tables.back().second;
+    auto& lines = tables.back();
     Words line{one.predictor};
     for (std::size_t k = 1; k < lines[0].size(); ++k) {
-      const auto found = one.scores.find(lines[0][k]);
+      const auto found = std::ranges::find(one.scores, lines[0][k], [](const auto& score) { return score.first; });
       line.push_back(found == one.scores.end() ? std::string(not_available) : in_short(found->second));
     }
     lines.push_back(std::move(line));
@@ -52,7 +50,7 @@ void print_summary(const std::string& target, const ModelDescription& about) {
     if (name == "program" || name == "data" || name == "checksum as read")
       print("  {:<20} {}\n", name, for_terminal(text));
   }
-  for (const auto& [part, lines] : score_tables(*about.made)) print("\n{}", aligned(lines));
+  for (const auto& lines : score_tables(*about.made)) print("\n{}", aligned(lines));
 }
 
 void set_facts(JsonLine& line, const ModelFacts& made) {
@@ -102,7 +100,7 @@ void print_markdown(const std::string& target, const ModelDescription& about) {
   }
   if (about.made && !about.made->scored.empty()) {
     text += "\n## Scores\n";
-    for (auto& [part, lines] : score_tables(*about.made)) {
+    for (const auto& lines : score_tables(*about.made)) {
       text += markdown_table(lines[0], {lines.begin() + 1, lines.end()});
     }
   }

@@ -206,6 +206,12 @@ void print_row(const std::string& name, std::size_t width, const std::string& ra
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::optional<double>>> score_values(const Scores& quality) {
+  std::vector<std::pair<std::string, std::optional<double>>> values;
+  for (const Measure& measure : measures(quality)) values.emplace_back(measure.key, finite(measure.value));
+  return values;
+}
+
 std::string json_key(std::string name) {
   std::ranges::replace(name, ' ', '_');
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -4,8 +4,10 @@
 #include "lab/experiment.hpp"
 #include "learn/dataset.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 // How good models are, as tables for people and as JSON for programs.
@@ -23,6 +25,9 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines);
 
 // A name as a key of JSON: "least_squares".
 std::string json_key(std::string name);
+
+// The scores by their names in JSON; none that is not finite.
+std::vector<std::pair<std::string, std::optional<double>>> score_values(const Scores& quality);
 
 // Sets the scores on one part as "PREFIX.rmse" and so on.
 void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);

@@ -16,7 +16,6 @@
 #include "learn/engine.hpp"
 #include "learn/ensemble.hpp"
 #include "learn/model_facts.hpp"
-#include "learn/recorded_run.hpp"
 #include "learn/search.hpp"
 #include "learn/step_log.hpp"
 
@@ -387,7 +386,12 @@ class Training final : public EnsembleObserver {
     ModelFacts facts = facts_of(options_.spec, command_, dataset_);
     for (std::size_t part = seen_.parts.size(); part-- > 0;) {
       for (const Evaluated& predictor : seen_.judged) {
-        facts.scored.push_back({seen_.parts[part], predictor.name, named_scores(predictor.on[part])});
+        ModelFacts::Scored& made = facts.scored.emplace_back();
+        made.part = seen_.parts[part];
+        made.predictor = predictor.name;
+        for (const auto& [name, value] : score_values(predictor.on[part])) {
+          if (value) made.scores.emplace_back(name, *value);
+        }
       }
     }
     facts.save(checkpoint);

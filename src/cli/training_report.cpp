@@ -55,17 +55,12 @@ void add_curves(ModelReport& report, const WatchedRun& run) {
 
 void add_scores(ModelReport& report, const WatchedRun& run) {
   if (run.judged.empty() || run.judged[0].on.empty()) return;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : further_scores(run.judged[0].on.back())) names.push_back(name);
-  report.score_names = names;
+  for (const auto& [name, value] : score_values(run.judged[0].on.back())) report.score_names.push_back(name);
   for (std::size_t part = run.parts.size(); part-- > 0;) {  // the test rows first
     for (const Evaluated& predictor : run.judged) {
-      const auto scores = named_scores(predictor.on[part]);
       ModelReport::ScoreRow row{.part = run.parts[part], .predictor = predictor.name, .scores = {}};
-      for (const std::string& name : names) {
-        const auto found = scores.find(name);
-        row.scores.push_back(found != scores.end() ? std::optional(found->second) : std::nullopt);
-      }
+      for (const auto& [name, value] : score_values(predictor.on[part])) row.scores.push_back(value);
+      row.scores.resize(report.score_names.size());  // nothing was measured where a prediction was not finite
       report.scores.push_back(std::move(row));
     }
   }

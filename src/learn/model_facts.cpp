@@ -76,7 +76,7 @@ std::optional<ModelFacts> ModelFacts::load(const Checkpoint& checkpoint) {
     const std::string& text = checkpoint.text(entry(k, "names"));
     const auto names = text.empty() ? std::vector<std::string_view>() : split(text, ' ');
     const auto& values = checkpoint.array<double>(entry(k, "values"), names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) made.scores.emplace(names[i], values[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) made.scores.emplace_back(names[i], values[i]);
   }
   return facts;
 }

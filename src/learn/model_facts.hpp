@@ -4,9 +4,9 @@
 #include "learn/run_spec.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -19,8 +19,8 @@ struct ModelFacts {
   struct Scored {
     std::string part = {};       // "validation" or "test"
     std::string predictor = {};  // "model", or a baseline: "least squares"
-    std::map<std::string, double> scores =
-        {};  // by the names that TrainReport uses; those that are not finite are missing
+    // By the names of `ignd train --json`; those that are not finite are missing.
+    std::vector<std::pair<std::string, double>> scores = {};
   };
 
   std::string version = {};       // of ignd

@@ -105,7 +105,7 @@ class ModelPage {
   std::string data() const {
     ResultTable table;
     for (const auto& [name, what] : report_.columns) table.rows.push_back({.cells = {name, what}});
-    return table.rows.empty() ? "" : html_table(table, {"column", "becomes"});
+    return table.rows.empty() ? "" : html_table(table, {"column", "becomes"}, Rows::of_texts);
   }
 
   std::string curves() {
@@ -272,19 +272,24 @@ class ModelPage {
       panel.lines.push_back(std::move(line));
     }
     if (!curve.points.empty() && !curve.points.back().value) {
-      panel.remarks.push_back(fmt::format("Where it is missing: {}.", number_text(curve.points.back().means[0])));
+      panel.remarks.push_back(
+          fmt::format("Where it is missing: {}.", in_short(curve.points.back().means[0], digits())));
     }
     return panel;
   }
+
+  int digits() const { return report_.classes.empty() ? 6 : 4; }
 
   std::string text_dependence(const PartialDependence& curve) const {
     ResultTable table{.title = curve.column, .rows = {}, .notes = {}};
     std::vector<std::string> header{"text"};
     const std::size_t shown = std::min(curve.points[0].means.size(), most_lines);
-    for (std::size_t k = 0; k < shown; ++k) header.push_back("mean " + line_name(k));
+    for (std::size_t k = 0; k < shown; ++k) {
+      header.push_back((report_.classes.empty() ? "mean " : "mean probability of ") + line_name(k));
+    }
     for (const auto& point : curve.points) {
       ResultRow row{.cells = {point.text}};
-      for (std::size_t k = 0; k < shown; ++k) row.cells.push_back(number_text(point.means[k]));
+      for (std::size_t k = 0; k < shown; ++k) row.cells.push_back(in_short(point.means[k], digits()));
       table.rows.push_back(std::move(row));
     }
     if (!curve.note.empty()) table.notes.push_back(curve.note + ".");

@@ -104,7 +104,9 @@ std::string table_row(const std::vector<std::string>& cells, std::string_view ta
 
 std::string table_start(std::string_view caption, const std::vector<std::string>& header, Rows rows) {
   return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<thead>{}</thead>\n<tbody>\n",
-                     rows == Rows::sortable ? "sortable" : "grouped",
+                     rows == Rows::sortable   ? "sortable"
+                     : rows == Rows::of_texts ? "sortable texts"
+                                              : "grouped",
                      caption.empty() ? "" : fmt::format("<caption>{}</caption>\n", html_formulas(caption)),
                      table_row(escaped(header), "th"));
 }

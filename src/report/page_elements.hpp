@@ -24,8 +24,8 @@ std::string box(std::string_view heading, const std::vector<std::string>& items)
 
 std::string fact_list(const std::vector<std::pair<std::string, std::string>>& facts);  // names and texts
 
-// Rows of cells, which a script can sort by a click unless they belong together.
-enum class Rows { sortable, in_groups };
+// Rows of cells, which a script can sort by a click unless they belong together; of texts, which wrap.
+enum class Rows { sortable, in_groups, of_texts };
 std::string table_start(std::string_view caption, const std::vector<std::string>& header, Rows rows = Rows::sortable);
 std::string table_row(const std::vector<std::string>& html_cells, std::string_view tag,
                       std::string_view css_class = "");
