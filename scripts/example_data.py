@@ -70,6 +70,52 @@ def flats():
     write_table("ragged.csv", ["x", "y"], [[1, 2], [3, 4], [5], [6, 7]])
 
 
+def sensors():
+    """What a pump needs of power: a day's rhythm, wear, a sensor that fails at times, and one that is read twice."""
+    draw = random.Random(5)
+    rows = []
+    for hour in range(3000):
+        day, clock = divmod(hour, 24)
+        load = max(0.0, 50 + 30 * math.sin(2 * math.pi * (clock - 8) / 24) + draw.gauss(0, 10))
+        oil = 40 + 0.3 * load + draw.gauss(0, 2)
+        vibration = 1 + 0.0004 * hour + draw.gauss(0, 0.1)
+        power = 3 + 0.08 * load + 1.5 * max(0.0, vibration - 1.6) + 0.02 * (oil - 55) + draw.gauss(0, 0.15)
+        time = f"2024-{1 + day // 28:02}-{1 + day % 28:02} {clock:02}:00"
+        shaken = "" if draw.random() < 0.05 else f"{vibration:.3f}"
+        rows.append([time, f"{load:.1f}", f"{oil:.1f}", f"{oil * 9 / 5 + 32:.0f}", shaken, f"{power:.3f}"])
+    write_table("sensors.csv", ["time", "load", "oil_c", "oil_f", "vibration", "power"], rows)
+
+
+def clicks():
+    """Advertisements on pages: two classes, one of them rare, and columns with many texts."""
+    draw = random.Random(6)
+    liking = {ad: draw.gauss(0, 0.8) for ad in range(60)}
+    place = {site: draw.gauss(0, 0.5) for site in range(300)}
+    rows = []
+    for _ in range(20000):
+        site, ad, hour = draw.randrange(300), draw.randrange(60), draw.randrange(24)
+        device = draw.choice(["phone", "phone", "laptop", "tablet"])
+        odds = -3 + liking[ad] + place[site] + (0.5 if device == "phone" else 0) + (0.4 if hour > 18 else 0)
+        clicked = draw.random() < 1 / (1 + math.exp(-odds))
+        rows.append([hour, device, f"site{site}", f"ad{ad}", int(clicked)])
+    header = ["hour", "device", "site", "ad", "click"]
+    write_table("clicks.csv", header, rows[:18000])
+    write_table("later.csv", header, rows[18000:])
+
+
+def fraud():
+    """Payments, of which one in forty is fraud."""
+    draw = random.Random(7)
+    rows = []
+    for _ in range(6000):
+        amount = round(math.exp(draw.gauss(3.5, 1)), 2)
+        hour, abroad, age = draw.randrange(24), draw.random() < 0.1, draw.randint(1, 2000)
+        odds = -6.2 + 0.6 * math.log(amount) + (2.2 if abroad else 0) + (1.5 if hour < 5 else 0) - age / 900
+        is_fraud = draw.random() < 1 / (1 + math.exp(-odds))
+        rows.append([amount, hour, "abroad" if abroad else "home", age, "fraud" if is_fraud else "fine"])
+    write_table("payments.csv", ["amount", "hour", "place", "card_age", "kind"], rows)
+
+
 def data_set(name):
     path = Path(os.environ.get("IGND_DATA", "")) / name
     if not os.environ.get("IGND_DATA") or not path.exists():
@@ -111,6 +157,9 @@ MAKERS = {
     "houses.csv": houses,
     "churn.csv": churn,
     "flats.csv": flats,
+    "sensors.csv": sensors,
+    "clicks.csv": clicks,
+    "payments.csv": fraud,
     "pets": pets,
     "reviews.csv": reviews,
     "cal_housing.data": california,

@@ -5,8 +5,10 @@
 #include "ignd/model.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,27 @@ struct EncodedRows {
   std::size_t features = 0;
   std::vector<float> values = {};    // those of a row side by side
   std::vector<double> targets = {};  // what the model learns for each row; empty if the table has no such column
+};
+
+// How much worse a model predicts once the cells of a column are shuffled among the rows: over the shuffles, the mean
+// rise of the measure and its standard deviation.
+struct ColumnImportance {
+  std::string column;
+  double increase = 0;
+  std::optional<double> deviation = {};  // none of a single shuffle
+};
+
+struct Importance {
+  std::string measure;                         // "RMSE", "log loss"; lower is better
+  double score = 0;                            // before any column is shuffled
+  std::size_t rows = 0;                        // that were used
+  std::vector<ColumnImportance> columns = {};  // most important first
+};
+
+struct ImportanceOptions {
+  std::size_t rows = 10'000;  // at most; the seed draws them
+  std::size_t repeats = 5;    // shuffles of each column
+  std::uint64_t seed = 1;
 };
 
 // What a model's samples are: rows of a table, image files, texts in files or in a column of a table, or the examples
@@ -75,6 +98,11 @@ class IGND_API ModelFile {
   // "loss", "rmse", "accuracy", ... `weight` is a column of importance weights. Throws FileError, and Error where a
   // prediction is not finite.
   std::map<std::string, double> evaluate(const std::string& path, const std::string& weight = {}) const;
+
+  // The permutation importance of the columns of a model of a table, as `ignd explain` finds it, for rows with known
+  // targets. Throws as evaluate() does, and InvalidArgument for a model of something else.
+  Importance importance(const std::string& path, const ImportanceOptions& options = {}) const;
+  Importance importance(const Frame& frame, const ImportanceOptions& options = {}) const;
 
   // Predicts all rows of a table in memory. Throws InvalidArgument if a column is missing or the model's samples are
   // files, and BadSample, with the row, if a cell is not what it was in training.

@@ -12,6 +12,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -75,6 +76,18 @@ nb::tuple predict_frame(const ModelFile& model, const PythonFrame& frame) {
   const std::size_t classes = model.classes().size();
   return nb::make_tuple(to_numpy<1>(std::move(made.values), {rows}),
                         to_numpy<2>(std::move(made.probabilities), {rows, classes}));
+}
+
+nb::tuple importance(const ModelFile& model, const PythonFrame& frame, std::size_t repeats, std::size_t rows,
+                     std::uint64_t seed) {
+  const ignd::Importance made = compute_interruptibly(nb::none(), [&](Watch&) {
+    return model.importance(frame.frame, {.rows = rows, .repeats = repeats, .seed = seed});
+  });
+  nb::list columns;
+  for (const ignd::ColumnImportance& one : made.columns) {
+    columns.append(nb::make_tuple(one.column, one.increase, one.deviation));
+  }
+  return nb::make_tuple(made.measure, made.score, columns);
 }
 
 nb::tuple encode_frame(const ModelFile& model, const PythonFrame& frame) {
@@ -180,6 +193,10 @@ void bind_tables(nb::module_& module) {
       .def("evaluate", &ModelFile::evaluate, nb::arg("path"), nb::arg("weight") = "",
            "Scores the model on a file with known targets, as `ignd evaluate` does.")
       .def("predict_frame", &predict_frame, nb::arg("frame"), "The values, and for classes the probabilities, of rows.")
+      .def("importance", &importance, nb::arg("frame"), nb::arg("repeats") = 5, nb::arg("rows") = 10'000,
+           nb::arg("seed") = 1,
+           "The measure, its value, and for each column its name, what the measure rises by if it is shuffled, and the "
+           "deviation over the shuffles; most important first.")
       .def_prop_ro("loss", &ModelFile::loss)
       .def("encode_frame", &encode_frame, nb::arg("frame"), "The inputs and the targets of the model for rows.")
       .def("model", &ModelFile::model, "A copy of the model alone, whose inputs `encode_frame` makes.")

@@ -6,7 +6,7 @@ import inspect
 import numbers
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,14 @@ def _with_signature(init: Callable[..., None]) -> Callable[..., None]:
     myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     init.__signature__ = inspect.Signature([myself, *parameters])  # type: ignore[attr-defined]
     return init
+
+
+class ColumnImportance(NamedTuple):
+    """How much worse a model predicts once a column is shuffled among the rows."""
+
+    column: str
+    increase: float  # of the measure: the RMSE, or the mean of another loss
+    deviation: float | None  # over the shuffles; None of a single one
 
 
 class _TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -182,6 +190,22 @@ class _TableEstimator(BaseEstimator):  # type: ignore[misc]
             weights = np.concatenate([weights, np.ones(len(y_val))])
         return both, np.concatenate([y, y_val]), weights, len(y_val)
 
+    def _importance(
+        self,
+        X: Any,  # noqa: N803
+        y: np.ndarray,
+        repeats: int,
+        rows: int,
+        random_state: int,
+        *,
+        categories: bool,
+    ) -> list[ColumnImportance]:
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        add_column(frame, self.model_.target, y, categories=categories)
+        columns = self.model_.importance(frame, repeats, rows, random_state)[2]
+        return [ColumnImportance(*column) for column in columns]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model for `ignd predict`, or for `ignd.load`."""
         check_is_fitted(self)
@@ -260,6 +284,16 @@ class IgndRegressor(RegressorMixin, _TableEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """The predicted numbers, in the target's units."""
         return self._predicted(X)[0]
+
+    def importance(
+        self, X: Any, y: Any, *, repeats: int = 5, rows: int = 10_000, random_state: int = 1  # noqa: N803
+    ) -> list[ColumnImportance]:
+        """The permutation importance of each column for rows with known targets, most important first.
+
+        It is what the RMSE, or the mean of another loss than the squared one, rises by if the column is shuffled
+        among at most `rows` of the rows. Take rows that were not trained on.
+        """
+        return self._importance(X, _numeric_target(y), repeats, rows, random_state, categories=False)
 
 
 def _numeric_target(y: Any) -> np.ndarray:
@@ -367,6 +401,16 @@ class IgndClassifier(ClassifierMixin, _TableEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
         """The probabilities of all classes, in the order of `classes_`."""
         return self._predicted(X)[1][:, self._order]
+
+    def importance(
+        self, X: Any, y: Any, *, repeats: int = 5, rows: int = 10_000, random_state: int = 1  # noqa: N803
+    ) -> list[ColumnImportance]:
+        """The permutation importance of each column, as that of IgndRegressor: what the log loss rises by."""
+        check_is_fitted(self)
+        labels = column_or_1d(np.asarray(y), warn=True)
+        if not np.isin(labels, self.classes_).all():
+            raise ValueError(f"a label is not one of the classes {self.classes_.tolist()}")
+        return self._importance(X, labels, repeats, rows, random_state, categories=_needs_categories(self.classes_))
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """The most probable classes."""

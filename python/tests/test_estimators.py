@@ -276,3 +276,23 @@ def test_learns_what_is_there(seed):
 def test_bad_arguments(X, y, message):
     with pytest.raises(ValueError, match=message):
         IgndClassifier(**QUICK).fit(X, y)
+
+
+def test_importance_tells_columns_that_matter_from_others() -> None:
+    generator = np.random.default_rng(3)
+    table = pd.DataFrame({"a": generator.normal(size=400), "b": generator.normal(size=400), "town": ["Ulm", "Kiel"] * 200})
+    y = 3 * table["a"].to_numpy() + np.where(table["town"] == "Ulm", 1.0, 0.0)
+    model = ignd.IgndRegressor(model="linear", optimizer="ignd", lr=0.1).fit(table, y)
+    ranked = model.importance(table, y, repeats=3)
+    assert [one.column for one in ranked] == ["a", "town", "b"]
+    # Shuffling gives errors 3 (a - a') of mean square 18 times the variance.
+    assert ranked[0].increase == pytest.approx(np.sqrt(18 * table["a"].var()), rel=0.15)
+    assert abs(ranked[2].increase) < 0.05
+    assert ranked == model.importance(table, y, repeats=3)
+    assert model.importance(table, y, repeats=1)[0].deviation is None
+
+    labels = np.where(table["a"] > 0, "yes", "no")
+    classifier = ignd.IgndClassifier(model="linear", lr=0.1).fit(table, labels)
+    assert classifier.importance(table, labels)[0].column == "a"
+    with pytest.raises(ValueError, match="not one of the classes"):
+        classifier.importance(table, ["maybe"] * 400)

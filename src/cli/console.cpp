@@ -106,9 +106,8 @@ struct JsonLine::Object {  // NOLINT(bugprone-exception-escape): what its destru
   }
 };
 
-JsonLine::JsonLine(std::string_view event) : object_(std::make_unique<Object>()) {
-  object_->json["event"] = std::string(event);
-}
+JsonLine::JsonLine() : object_(std::make_unique<Object>()) { object_->json = nlohmann::ordered_json::object(); }
+JsonLine::JsonLine(std::string_view event) : JsonLine() { object_->json["event"] = std::string(event); }
 JsonLine::~JsonLine() = default;
 JsonLine::JsonLine(JsonLine&&) noexcept = default;
 
@@ -145,6 +144,12 @@ JsonLine& JsonLine::set(std::string_view name, std::span<const double> values) {
 
 JsonLine& JsonLine::set(std::string_view name, std::span<const std::string> values) {
   object_->at(name) = std::vector<std::string>(values.begin(), values.end());
+  return *this;
+}
+
+JsonLine& JsonLine::set(std::string_view name, std::span<const JsonLine> parts) {
+  auto& array = object_->at(name) = nlohmann::ordered_json::array();
+  for (const JsonLine& part : parts) array.push_back(part.object_->json);
   return *this;
 }
 

@@ -75,6 +75,7 @@ class Progress : Pinned {
 class JsonLine {
  public:
   explicit JsonLine(std::string_view event);
+  JsonLine();  // a part of another one
   ~JsonLine();
   JsonLine(JsonLine&&) noexcept;
   JsonLine(const JsonLine&) = delete;
@@ -90,6 +91,7 @@ class JsonLine {
   JsonLine& set(std::string_view name, bool value);
   JsonLine& set(std::string_view name, std::span<const double> values);
   JsonLine& set(std::string_view name, std::span<const std::string> values);
+  JsonLine& set(std::string_view name, std::span<const JsonLine> parts);  // an array of objects
   // An array of rows of `width` numbers each.
   JsonLine& set_rows(std::string_view name, std::span<const double> values, std::size_t width);
 

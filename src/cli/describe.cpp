@@ -23,6 +23,24 @@ std::string drop_reason(const ColumnCode& code) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> card_of(const std::string& target, const ModelDescription& about) {
+  std::vector<std::pair<std::string, std::string>> card;
+  if (!about.lines.empty()) card.emplace_back("model", about.lines[0]);
+  if (about.lines.size() > 1) card.emplace_back("training", join(std::span(about.lines).subspan(1), "; "));
+  card.emplace_back("target", (target.empty() ? "" : target + ": ") + about.target);
+  if (!about.inputs.empty()) card.emplace_back("inputs", about.inputs);
+  if (!about.made) return card;
+  const ModelFacts& made = *about.made;
+  card.emplace_back("command", made.command);
+  card.emplace_back("program", "ignd " + made.version);
+  card.emplace_back("seed", std::to_string(made.seed));
+  card.emplace_back("data", fmt::format("{}: {} samples to train on, {} to validate, {} to test", made.data,
+                                        with_commas(made.train), with_commas(made.validation), with_commas(made.test)));
+  if (!made.sha256.empty()) card.emplace_back("SHA-256 of the data", made.sha256);
+  card.emplace_back("checksum as read", fmt::format("{:016x}", made.fingerprint));
+  return card;
+}
+
 void print_formats(const std::map<std::string, CellFormat>& formats) {
   for (const auto& [name, column] : formats) print("  {:<20} {}\n", printable(name), column.describe());
 }

@@ -4,17 +4,23 @@
 #include "data/cell_format.hpp"
 #include "data/class_files.hpp"
 #include "learn/table_dataset.hpp"
+#include "learn/trained_model.hpp"
 
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 // What becomes of the columns of a table, and what is left out of the data.
 namespace ignd::cli {
 
 // What features a column gives, in a few words.
 std::string describe(const ColumnCode& code);
+
+// How a model was made and what it is, for a model card: names and texts.
+std::vector<std::pair<std::string, std::string>> card_of(const std::string& target, const ModelDescription& about);
 
 // The columns that give no feature, with the reasons, and those that are neither plain numbers nor texts, with their
 // formats.

@@ -86,6 +86,8 @@ void add_train(CLI::App& app, TrainOptions& options, ignd::Communicator& ranks, 
       ->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
+  command->add_flag("--report", options.report, "Also write a page about the model beside it: NAME.html")
+      ->group(output);
   command->final_callback([&, command] {
     options.given.names = given_names(*command);
     code = train(options, ranks);
@@ -164,8 +166,29 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     code = evaluate(options);
   });
 
+  CLI::App* explaining = add_command("explain", "Explain what a trained model has learned from its columns");
+  add_reading(explaining, {"format", "delimiter", "header", "decimal", "weight", "bad-rows"},
+              "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
+  ignd::ExplainOptions& how = options.explain;
+  const auto add_number = [&](const char* name, std::uint64_t& number, const char* what, std::uint64_t least) {
+    check_count(explaining->add_option(name, number, what), least, 1'000'000'000)->capture_default_str();
+  };
+  add_number("--rows", how.rows, "Rows to look at, at most: the seed draws them; of a stream, the first", 1);
+  add_number("--repeats", how.repeats, "How often each column is shuffled", 1);
+  add_number("--curves", how.curves, "Columns with a partial dependence: the most important ones", 0);
+  add_number("--points", how.points, "Values of a partial dependence, at most", 2);
+  add_number("--heaviest", how.heaviest, "Features of a stream that are listed", 1);
+  add_number("--seed", how.seed, "Seed of the rows and the shuffles", 0);
+  explaining->add_option("--csv", options.csv, "File for the partial dependences");
+  explaining->add_flag("--json", options.json, "One JSON object");
+  explaining->final_callback([&, explaining] {
+    options.given.names = given_names(*explaining);
+    code = explain(options);
+  });
+
   CLI::App* inspecting = add_command("inspect", "Describe a model file");
-  inspecting->add_flag("--json", options.json, "One JSON object");
+  CLI::Option* json = inspecting->add_flag("--json", options.json, "One JSON object");
+  inspecting->add_flag("--markdown", options.markdown, "A model card in Markdown")->excludes(json);
   inspecting->final_callback([&] { code = inspect(options); });
 }
 

@@ -4,6 +4,7 @@
 #include "report/statistics.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -204,6 +205,33 @@ void print_row(const std::string& name, std::size_t width, const std::string& ra
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::optional<double>>> score_values(const Scores& quality) {
+  std::vector<std::pair<std::string, std::optional<double>>> values;
+  for (const Measure& measure : measures(quality)) values.emplace_back(measure.key, finite(measure.value));
+  return values;
+}
+
+std::string json_key(std::string name) {
+  std::ranges::replace(name, ' ', '_');
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+std::string aligned(const std::vector<Words>& lines) {
+  std::vector<std::size_t> widths;
+  for (const Words& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], length_of(shown(line[k])));
+  }
+  std::string text;
+  for (const Words& line : lines) {
+    std::string row = "  " + padded(shown(line[0]), widths[0]);
+    for (std::size_t k = 1; k < line.size(); ++k) row += "  " + right_aligned(shown(line[k]), widths[k]);
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
 
 void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows) {
   std::size_t width = 0;

@@ -4,8 +4,10 @@
 #include "lab/experiment.hpp"
 #include "learn/dataset.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 // How good models are, as tables for people and as JSON for programs.
@@ -17,6 +19,15 @@ struct Evaluated {
   std::vector<Scores> on;  // one for each part of the data
 };
 void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows);
+
+// Lines of cells below each other: the first of a line to the left, the others to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& lines);
+
+// A name as a key of JSON: "least_squares".
+std::string json_key(std::string name);
+
+// The scores by their names in JSON; none that is not finite.
+std::vector<std::pair<std::string, std::optional<double>>> score_values(const Scores& quality);
 
 // Sets the scores on one part as "PREFIX.rmse" and so on.
 void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);

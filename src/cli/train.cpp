@@ -8,6 +8,7 @@
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/training_data.hpp"
+#include "cli/training_report.hpp"
 #include "data/class_files.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
@@ -34,6 +35,8 @@ TrainOptions checked_for_stream(TrainOptions options) {
   options.given.refuse({"positive"}, "cannot be given with --stream: of two labels the larger one is positive");
   refuse_foreign_keys(options.given, RunKey::stream, why);
   options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
+  options.given.refuse({"report"},
+                       "cannot be given with --stream: it reports on test rows, which a stream has none of");
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(
@@ -116,6 +119,7 @@ int train(TrainOptions given, Communicator& ranks) {
   }
   OutputFile file({options.save, options.resume}, options.spec.data);
   if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
+  if (options.report) check_report(report_path(file.path()), options.spec.data);
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {

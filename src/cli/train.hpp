@@ -26,6 +26,7 @@ struct TrainOptions {
   std::string log_steps;  // empty: the steps are not logged
   bool json = false;
   bool quiet = false;
+  bool report = false;  // a page beside the model
 
   bool stream = false;  // and for streams alone:
   unsigned bits = 18;

@@ -9,20 +9,22 @@
 #include "cli/stop_signal.hpp"
 #include "cli/train.hpp"
 #include "cli/training_data.hpp"
+#include "cli/training_report.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "lab/machine.hpp"
 #include "learn/engine.hpp"
 #include "learn/ensemble.hpp"
+#include "learn/model_facts.hpp"
 #include "learn/search.hpp"
 #include "learn/step_log.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,6 +53,17 @@ std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
   return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
 }
 
+// The command that makes the run again, wherever its data are.
+std::string command_of_run(const TrainOptions& options) {
+  std::string command = "ignd train " + shell_word(name_of_data(options.spec.data.path));
+  for (const RunKey& key : run_keys()) {
+    if (!key.is_option || !options.given.has(key.name)) continue;
+    command += " --" + key.name;
+    if (key.kind != SettingKey::Kind::flag) command += " " + shell_word(key.get(options.spec));
+  }
+  return command;
+}
+
 // One training run as the user sees it.
 class Training final : public EnsembleObserver {
  public:
@@ -60,7 +73,8 @@ class Training final : public EnsembleObserver {
         file_(file),
         talks_(!options_.json && !options_.quiet),
         dataset_(data.dataset()),
-        over_ranks_(over_ranks) {}
+        over_ranks_(over_ranks),
+        command_(command_of_run(options_)) {}
 
   int run(const std::optional<Checkpoint>& saved) {
     if (options_.spec.is_ensemble()) {
@@ -120,6 +134,7 @@ class Training final : public EnsembleObserver {
     if (!plan_) {
       progress_->clear();
       print_epoch(*epoch);
+      seen_.epochs.push_back(*epoch);
     }
     const bool due = options_.save_every > 0 && run.epoch() % options_.save_every == 0;
     if (due && run.status() == RunStatus::running) save(run, &OutputFile::save_partial);
@@ -128,6 +143,7 @@ class Training final : public EnsembleObserver {
   void member_ended(const RunView& /*ensemble*/, const MemberReport& report) override {
     progress_->clear();
     print_member(report);
+    seen_.members.push_back(report);
   }
 
   void end(RunView& run) override {
@@ -339,19 +355,67 @@ class Training final : public EnsembleObserver {
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
     if (!learned_nothing || file_.path() != options_.resume) save(run, &OutputFile::save);
     try {
-      print_result(run);
+      measure_parts(run);
     } catch (const Stopped&) {
       print_error("ignd: interrupted before the model was measured; it is in {}\n", quoted_path(file_.path()));
       return interrupted_code;
     }
+    if (!saved_.path.empty()) save_facts(run);
+    const bool reported = !options_.report || write_report(run);
+    print_result(run);
+    if (!reported && stop_.flag()) return interrupted_code;
     if (diverged) {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ || log_failed_ ? failure : 0;
+    return diverged || save_failed_ || log_failed_ || !reported ? failure : 0;
   }
 
-  void print_result(const RunView& run) const {
+  // The file with what is known only now: how good the model is. The model itself is safe already.
+  void save_facts(const RunView& run) {
+    Checkpoint checkpoint = with_facts(run);
+    if (!saved_.fault.empty()) return;
+    const Saved again = file_.save(checkpoint);
+    if (again.fault.empty()) return;
+    save_failed_ = true;
+    print_error("ignd: the model is saved, but not its scores: {}\n", again.fault);
+  }
+
+  Checkpoint with_facts(const RunView& run) const {
+    Checkpoint checkpoint;
+    run.save(checkpoint);
+    ModelFacts facts = facts_of(options_.spec, command_, dataset_);
+    for (std::size_t part = seen_.parts.size(); part-- > 0;) {
+      for (const Evaluated& predictor : seen_.judged) {
+        ModelFacts::Scored& made = facts.scored.emplace_back();
+        made.part = seen_.parts[part];
+        made.predictor = predictor.name;
+        for (const auto& [name, value] : score_values(predictor.on[part])) {
+          if (value) made.scores.emplace_back(name, *value);
+        }
+      }
+    }
+    facts.save(checkpoint);
+    return checkpoint;
+  }
+
+  // Whether it is there.
+  bool write_report(const RunView& run) {
+    const std::string path = report_path(file_.path());
+    try {
+      const std::string fault = write_training_report(path, data_, with_facts(run), seen_, stop_.flag(), talks_);
+      if (!fault.empty()) print_error("ignd: warning: the report has no figures: {}\n", fault);
+      report_ = path;
+      return true;
+    } catch (const Stopped&) {
+      print_error("ignd: interrupted; the report is not written\n");
+    } catch (const FileError& fault) {
+      print_error("ignd: {}\n", fault.what());
+    }
+    return false;
+  }
+
+  void measure_parts(const RunView& run) {
     const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
     std::vector<Evaluated> judged{{"model", {}}};
@@ -371,6 +435,12 @@ class Training final : public EnsembleObserver {
     };
     measure("validation", dataset_.split().validation);
     measure("test", dataset_.split().test);
+    seen_.parts = std::move(parts);
+    seen_.judged = std::move(judged);
+  }
+
+  void print_result(const RunView& run) const {
+    const auto& [parts, judged] = std::tie(seen_.parts, seen_.judged);
     if (options_.json) {
       print_json_result(run, parts, judged);
       return;
@@ -389,6 +459,7 @@ class Training final : public EnsembleObserver {
       }
     }
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
+    if (!report_.empty()) print("report {}\n", for_terminal(report_));
   }
 
   void print_json_result(const RunView& run, const std::vector<std::string>& parts,
@@ -407,10 +478,7 @@ class Training final : public EnsembleObserver {
     for (std::size_t part = 0; part < parts.size(); ++part) {
       set_metrics(line, "metrics." + parts[part], judged[0].on[part]);
       for (std::size_t i = 1; i < judged.size(); ++i) {
-        std::string key = judged[i].name;
-        std::ranges::replace(key, ' ', '_');
-        std::ranges::transform(key, key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        set_metrics(line, "baselines." + key + "." + parts[part], judged[i].on[part]);
+        set_metrics(line, "baselines." + json_key(judged[i].name) + "." + parts[part], judged[i].on[part]);
       }
     }
     if (!parts.empty()) {
@@ -420,6 +488,7 @@ class Training final : public EnsembleObserver {
       if (better) line.set("better_baseline", better->name);
     }
     if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
+    if (!report_.empty()) line.set("report", report_);
     line.print();
   }
 
@@ -429,6 +498,7 @@ class Training final : public EnsembleObserver {
   bool talks_;
   const Dataset& dataset_;
   const Engine* over_ranks_;  // null: this process trains alone
+  std::string command_;  // as it was given
   StopSignal stop_;
   std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
@@ -441,6 +511,8 @@ class Training final : public EnsembleObserver {
   double seconds_ = 0;
   std::optional<int> code_;  // of the program, once the run has ended
   Saved saved_;
+  WatchedRun seen_;
+  std::string report_;        // its path, once it is written
   bool save_failed_ = false;  // at the place that was asked for
 };
 

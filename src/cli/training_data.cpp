@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +32,12 @@ class TableTrainingData final : public TrainingData {
   std::uint64_t left_out() const override { return dataset_.bad_rows().count; }
   std::vector<std::string> details() const override;
   std::string inputs() const override { return fmt::format("{} features", dataset_.encoder().features()); }
+  std::string sample_name(std::uint32_t row) const override { return std::to_string(row + 1); }
+  std::vector<std::pair<std::string, std::string>> columns() const override {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const ColumnCode& code : dataset_.encoder().columns()) all.emplace_back(code.name, cli::describe(code));
+    return all;
+  }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override { return fit_baselines(dataset_); }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
@@ -147,6 +154,7 @@ struct FileData {
   std::string extent;                // what each of them has, among the events: "pixels"
   std::vector<std::string> details;  // what is read of a sample, and how
   std::vector<SkippedFile> skipped;  // by name
+  std::function<std::string(std::uint32_t sample)> name_of;
 };
 
 class FileTrainingData final : public TrainingData {
@@ -159,6 +167,7 @@ class FileTrainingData final : public TrainingData {
   std::uint64_t size() const override { return data_.size; }
   std::vector<std::string> details() const override { return data_.details; }
   std::string inputs() const override { return data_.shape.text(); }
+  std::string sample_name(std::uint32_t row) const override { return data_.name_of(row); }
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override;
   std::optional<Shape> measured_shape() const override { return data_.shape; }
@@ -195,7 +204,8 @@ std::unique_ptr<TrainingData> image_data(std::shared_ptr<const Dataset> dataset)
                .samples = "images",
                .extent = "pixels",
                .details = {fmt::format("made {} x {} pixels, in red, green and blue", size, size)},
-               .skipped = images.skipped()});
+               .skipped = images.skipped(),
+               .name_of = [&images](std::uint32_t image) { return images.name(image); }});
 }
 
 std::unique_ptr<TrainingData> text_data(std::shared_ptr<const Dataset> dataset) {
@@ -207,7 +217,8 @@ std::unique_ptr<TrainingData> text_data(std::shared_ptr<const Dataset> dataset) 
                 .samples = "texts",
                 .extent = "tokens",
                 .details = {fmt::format("the last {} tokens of each", of_texts.reader().length)},
-                .skipped = texts.skipped()};
+                .skipped = texts.skipped(),
+                .name_of = [&texts](std::uint32_t text) { return texts.name(text); }};
   if (!texts.header_note().empty()) data.details.push_back(texts.header_note());
   return std::make_unique<FileTrainingData>(std::move(data));
 }

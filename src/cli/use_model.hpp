@@ -16,10 +16,14 @@ struct UseOptions {
   std::string output;                  // file for predictions; empty: the standard output
   std::vector<std::string> keep = {};  // for predictions: columns to pass on
   bool json = false;
+  bool markdown = false;
+  ExplainOptions explain = {};  // how many rows, shuffles and so on
+  std::string csv;              // file for partial dependences
 };
 
 int predict(const UseOptions& options);
 int evaluate(const UseOptions& options);
+int explain(const UseOptions& options);
 int inspect(const UseOptions& options);
 
 // What the options say about the data. Throws InvalidArgument for options that such data do not have.

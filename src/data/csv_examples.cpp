@@ -114,6 +114,26 @@ void append_cell(std::uint64_t column, const CellFormat& format, std::string_vie
 
 void append_cell(std::uint64_t column, double number, ExampleBlock& block) { append_number(column, number, block); }
 
+std::map<std::uint32_t, std::string> cell_features(const std::string& column, const CellFormat& format,
+                                                   std::string_view cell) {
+  const std::uint64_t hash = column_hash(column);
+  std::map<std::uint32_t, std::string> parts;
+  for (const char* part : {"year", "month sine", "month cosine", "weekday sine", "weekday cosine", "day sine",
+                           "day cosine", "time sine", "time cosine"}) {
+    parts[text_index(hash, std::string("\x01") + part)] = fmt::format("{}: {}", column, part);
+  }
+  parts[static_cast<std::uint32_t>(hash)] = format.is_date() ? column + ": years since 2000" : column;
+  parts[text_index(hash, "")] = column + " is missing";
+  ExampleBlock block;
+  append_field(hash, format, cell, block);
+  std::map<std::uint32_t, std::string> names;
+  for (const std::uint32_t index : block.index) {
+    const auto part = parts.find(index);
+    names[index] = part != parts.end() ? part->second : fmt::format("{}={}", column, trim(cell));
+  }
+  return names;
+}
+
 CsvExampleParser::CsvExampleParser(std::string_view beginning, const CsvColumns& columns, const CsvDialect& dialect,
                                    const std::string& name) {
   TextWindow text(bytes_of(beginning, name));

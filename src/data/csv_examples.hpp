@@ -32,6 +32,10 @@ std::uint64_t column_hash(std::string_view name);
 void append_cell(std::uint64_t column, const CellFormat& format, std::string_view cell, ExampleBlock& block);
 void append_cell(std::uint64_t column, double number, ExampleBlock& block);
 
+// What the features of a cell are called, by their indices: "size", "town=Ulm", "size is missing", "day: month sine".
+std::map<std::uint32_t, std::string> cell_features(const std::string& column, const CellFormat& format,
+                                                   std::string_view cell);
+
 // Reads rows of comma-separated values as examples. A number is a feature named after its column; a text is a feature
 // named after column and text, with value 1, and so is a missing value. Every row is one line: quoted fields must not
 // contain line ends.

@@ -129,4 +129,12 @@ Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, con
   return scores;
 }
 
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs) {
+  auto next = outputs.begin();
+  return evaluate(dataset, rows, [&](const Input<float>&, std::span<double> out) {
+    std::copy_n(next, out.size(), out.begin());
+    next += static_cast<std::ptrdiff_t>(out.size());
+  });
+}
+
 }  // namespace ignd

@@ -147,4 +147,7 @@ Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, con
 using OutputsOf = std::function<void(const Input<float>& x, std::span<double> outputs)>;
 Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
 
+// The same for outputs that have been computed, those of a row side by side.
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs);
+
 }  // namespace ignd

@@ -74,12 +74,7 @@ bool says_how_to_train(const GivenKeys& given) {
 }
 
 double loss_on(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs) {
-  std::size_t next = 0;
-  const OutputsOf given = [&](const Input<float>&, std::span<double> out) {
-    std::copy_n(outputs.begin() + static_cast<std::ptrdiff_t>(next), out.size(), out.begin());
-    next += out.size();
-  };
-  return evaluate(dataset, rows, given).loss;
+  return evaluate(dataset, rows, outputs).loss;
 }
 
 // A run of the ensemble, and what is left of it once it has ended.
@@ -119,6 +114,7 @@ class Member final : public RunObserver {
     if (!epoch) return;
     const std::lock_guard lock(owner_.mutex);
     if (owner_.keeps_states && run.status() == RunStatus::running) note(run);
+    report_.curve.push_back(*epoch);
     owner_.looked(epoch);
   }
   void progress(const RunView& run) override {
@@ -379,12 +375,7 @@ std::optional<Scores> EnsembleTraining::measure(Iterate /*iterate*/, std::span<c
     outputs = outputs_on(dataset_, rows, *kept());
   }
   if (stop) return std::nullopt;
-  std::size_t next = 0;
-  const OutputsOf given = [&](const Input<float>&, std::span<double> out) {
-    std::copy_n(outputs.begin() + static_cast<std::ptrdiff_t>(next), out.size(), out.begin());
-    next += out.size();
-  };
-  return evaluate(dataset_, rows, given);
+  return evaluate(dataset_, rows, outputs);
 }
 
 void EnsembleTraining::save(Checkpoint& checkpoint) const {

@@ -63,7 +63,8 @@ struct MemberReport {
   bool linear = false;
   RunStatus status = RunStatus::running;
   std::uint64_t epochs = 0, kept_epoch = 0;
-  double loss = 0;  // on the rows that it was stopped by
+  double loss = 0;                      // on the rows that it was stopped by
+  std::vector<EpochReport> curve = {};  // of its epochs, since it was begun or resumed
 };
 
 // Looks at an ensemble as at a single run: begin, progress, look (at the end of an epoch of any member) and end get a

@@ -72,13 +72,17 @@ void measure_ranking(std::span<const Tied> groups, ClassificationMetrics& metric
   if (positives > 0) metrics.average_precision = precisions / positives;
 }
 
+constexpr std::size_t reliability_bins = 10;
+
+std::size_t bin_of(double probability) {
+  return std::min(static_cast<std::size_t>(probability * reliability_bins), reliability_bins - 1);
+}
+
 double calibration_error_of(std::span<const Scored> rows, double total) {
-  constexpr std::size_t bins = 10;
-  std::array<double, bins> gap{};  // sum of weight times (probability less label)
+  std::array<double, reliability_bins> gap{};  // sum of weight times (probability less label)
   for (const Scored& row : rows) {
     const double probability = sigmoid(row.logit);
-    const auto bin = std::min(static_cast<std::size_t>(probability * bins), bins - 1);
-    gap[bin] += row.weight * (probability - (row.positive ? 1 : 0));
+    gap[bin_of(probability)] += row.weight * (probability - (row.positive ? 1 : 0));
   }
   double sum = 0;
   for (const double in_bin : gap) sum += std::abs(in_bin);
@@ -174,6 +178,33 @@ ClassificationMetrics classification_metrics(std::span<const double> y, std::spa
   metrics.calibration_error = calibration_error_of(rows, total);
   measure_ranking(ranked(rows), metrics);
   return metrics;
+}
+
+std::vector<ReliabilityBin> reliability_of(std::span<const double> probability, std::span<const double> hit,
+                                           std::span<const double> weight) {
+  std::vector<ReliabilityBin> bins(reliability_bins);
+  for (std::size_t i = 0; i < probability.size(); ++i) {
+    const double w = weight.empty() ? 1 : weight[i];
+    ReliabilityBin& bin = bins[bin_of(probability[i])];
+    bin.weight += w;
+    bin.probability += w * probability[i];
+    bin.share += w * hit[i];
+  }
+  for (ReliabilityBin& bin : bins) {
+    if (!(bin.weight > 0)) continue;
+    bin.probability /= bin.weight;
+    bin.share /= bin.weight;
+  }
+  return bins;
+}
+
+double calibration_error(std::span<const ReliabilityBin> bins) {
+  double sum = 0, total = 0;
+  for (const ReliabilityBin& bin : bins) {
+    sum += bin.weight * std::abs(bin.probability - bin.share);
+    total += bin.weight;
+  }
+  return total > 0 ? sum / total : 0;
 }
 
 MulticlassSums::MulticlassSums(std::size_t classes) {

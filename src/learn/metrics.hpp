@@ -86,6 +86,20 @@ RegressionMetrics regression_metrics(std::span<const double> y, std::span<const 
 ClassificationMetrics classification_metrics(std::span<const double> y, std::span<const double> logit,
                                              std::span<const double> weight = {});
 
+// One of ten bins of equal width that probabilities fall into.
+struct ReliabilityBin {
+  double weight = 0;       // of its rows; the others are 0 if it has none
+  double probability = 0;  // their mean
+  double share = 0;        // of those where it was so
+};
+
+// How often what was predicted with a probability was so: a reliability curve. The hits are 0 or 1.
+std::vector<ReliabilityBin> reliability_of(std::span<const double> probability, std::span<const double> hit,
+                                           std::span<const double> weight = {});
+
+// The distance between the two of each bin, averaged by weight.
+double calibration_error(std::span<const ReliabilityBin> bins);
+
 // Of more than two classes.
 struct MulticlassMetrics {
   std::size_t count = 0;    // rows with a weight above 0

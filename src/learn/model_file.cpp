@@ -70,6 +70,33 @@ const TableModel& table_model(const TrainedModel& model) {
 
 }  // namespace
 
+namespace {
+
+Importance importance_on(const TrainedModel& model, const NewData& data, const ImportanceOptions& options) {
+  if (options.rows == 0 || options.repeats == 0)
+    throw InvalidArgument("there must be rows, and shuffles of each column");
+  Explanation made = table_model(model).explain(
+      data, {.seed = options.seed, .rows = options.rows, .repeats = options.repeats, .curves = 0});
+  return {.measure = std::move(made.measure),
+          .score = made.score,
+          .rows = made.rows,
+          .columns = std::move(made.importance)};
+}
+
+}  // namespace
+
+Importance ModelFile::importance(const std::string& path, const ImportanceOptions& options) const {
+  NewData data;
+  data.file.path = path;
+  return importance_on(*model_, data, options);
+}
+
+Importance ModelFile::importance(const Frame& frame, const ImportanceOptions& options) const {
+  NewData data;
+  data.file.frame = &frame;
+  return importance_on(*model_, data, options);
+}
+
 std::string ModelFile::loss() const { return model_->loss(); }
 
 EncodedRows ModelFile::encode_frame(const Frame& frame) const { return table_model(*model_).encode(frame); }

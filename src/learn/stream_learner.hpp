@@ -81,6 +81,7 @@ class StreamLearner {
   double loss_of(double y, const StreamPrediction& made) const;
   bool classifies() const { return classifies_; }
   bool squares_errors() const { return range_.stretches; }  // the loss is the squared loss
+  double output_unit() const { return range_.scale; }  // of the model's output, in that of StreamPrediction::output
   const Classes& classes() const { return classes_; }
   std::vector<double> class_labels() const;  // those that have been seen
   // The label that all examples have, if there is one.

@@ -1,14 +1,18 @@
 #include "learn/stream_model.hpp"
 
+#include "base/stopped.hpp"
 #include "base/text.hpp"
 #include "data/class_files.hpp"
 #include "data/csv_examples.hpp"
 #include "ignd/error.hpp"
+#include "ignd/loss.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -81,6 +85,56 @@ std::string first_fault(const ExampleReader& reader) {
 
 // Rows that could not be read have no weight.
 bool is_readable(const ExampleBlock& block, std::size_t i) { return !std::isnan(block.weight[i]); }
+
+// What the rows of a stream show of its features. Different names may have one index; that is nowhere kept apart.
+class FeatureCounts {
+ public:
+  void add(std::span<const std::uint32_t> indices, std::span<const float> values) {
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      if (values[k] == 0) continue;
+      HeavyFeature& feature = features_[indices[k]];
+      ++feature.rows;
+      feature.size += double{values[k]} * double{values[k]};  // turned into the root mean square at the end
+    }
+  }
+
+  bool knows(std::span<const std::uint32_t> indices) const {
+    return std::ranges::all_of(indices, [&](std::uint32_t index) {
+      const auto found = features_.find(index);
+      return found == features_.end() || !found->second.name.empty();
+    });
+  }
+  void name(const std::map<std::uint32_t, std::string>& names) {
+    for (const auto& [index, name] : names) {
+      const auto found = features_.find(index);
+      if (found != features_.end()) found->second.name = name;
+    }
+  }
+
+  // `weights`: a power of two, and a bias.
+  HeavyFeatures heaviest(std::span<const float> weights, double unit, std::uint64_t count) && {
+    const auto mask = static_cast<std::uint32_t>(weights.size() - 2);
+    std::unordered_map<std::uint32_t, std::uint64_t> users;  // of each weight
+    for (const auto& [index, feature] : features_) ++users[index & mask];
+    HeavyFeatures made;
+    made.features = features_.size();
+    for (auto& [index, feature] : features_) {
+      feature.weight = unit * double{weights[index & mask]};
+      feature.size = std::sqrt(feature.size / static_cast<double>(feature.rows));
+      feature.sharing = users[index & mask] - 1;
+      made.colliding += feature.sharing > 0 ? 1 : 0;
+      if (feature.name.empty()) feature.name = std::to_string(index);
+      made.heaviest.push_back(std::move(feature));
+    }
+    std::ranges::sort(made.heaviest, {}, &HeavyFeature::name);
+    std::ranges::stable_sort(made.heaviest, std::ranges::greater{}, &HeavyFeature::effect);
+    made.heaviest.resize(std::min<std::size_t>(made.heaviest.size(), count));
+    return made;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, HeavyFeature> features_;
+};
 
 std::string describe_target(const StreamModel& model) {
   const StreamLearner& learner = model.learner();
@@ -342,6 +396,44 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
                                 made.bad_rows.count > 0 ? "; the first bad row is " + made.bad_rows.first : ""));
   }
   made.scores = blaming(data.file, [&] { return scorer.scores(); });
+  return made;
+}
+
+Explanation StreamModel::explain(const NewData& data, const ExplainOptions& options) const {
+  const bool named = input_.has_columns();
+  CsvColumns columns;
+  if (named) columns.keep = input_.features;
+  const auto reader = open_new(data, std::move(columns));
+  FeatureCounts counts;
+  Explanation made;
+  std::size_t kept = 0;  // fields of the block so far
+  ExampleBlock block;
+  blaming(data.file, [&] {
+    while (made.rows < options.rows && reader->next(block)) {
+      kept = 0;
+      for (std::size_t i = 0; i < block.size() && made.rows < options.rows; ++i) {
+        if (data.stop != nullptr && *data.stop) throw Stopped();
+        if (!is_readable(block, i)) continue;
+        ++made.rows;
+        counts.add(block.indices(i), block.values(i));
+        if (!named) continue;
+        const auto fields = std::span(block.kept).subspan(kept, input_.features.size());
+        kept += fields.size();
+        if (counts.knows(block.indices(i))) continue;
+        for (std::size_t c = 0; c < fields.size(); ++c) {
+          counts.name(cell_features(input_.features[c], input_.format_of(input_.features[c]), fields[c]));
+        }
+      }
+      if (data.progress) data.progress(made.rows, options.rows);
+    }
+  });
+  if (made.rows == 0) throw FileError(fmt::format("{} has no examples", data.file.name()));
+  made.all_rows = made.rows;
+  made.bad_rows = {.count = reader->skipped_rows(), .first = first_fault(*reader)};
+  made.features = std::move(counts).heaviest(learner_.model().parameters(), learner_.output_unit(), options.heaviest);
+  made.features->has_names = named;
+  const bool logarithm = !loss().empty() && make_loss(loss())->link() == Link::log;
+  made.features->unit = learner_.classifies() ? "log-odds" : logarithm ? "log of the mean" : "prediction";
   return made;
 }
 

@@ -42,6 +42,7 @@ class StreamModel final : public TrainedModel, Pinned {
   PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
+  Explanation explain(const NewData& data, const ExplainOptions& options) const override;
 
   // Sets what the learner's prediction means to a user.
   void interpret(const StreamPrediction& made, Prediction& prediction) const;

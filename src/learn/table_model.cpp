@@ -143,6 +143,15 @@ Evaluation TableModel::evaluate(const NewData& data) const {
   });
 }
 
+Explanation TableModel::explain(const NewData& data, const ExplainOptions& options) const {
+  const Table table = read(data, true);
+  return blaming(data.file, [&] {
+    const TableDataset dataset(table, encoder_, target(), loss(), data.weight, data.skip_bad_rows);
+    return explain_columns(dataset, dataset.split().test, model(), options,
+                           {.progress = data.progress, .stop = data.stop});
+  });
+}
+
 EncodedRows TableModel::encode(const Frame& frame) const {
   NewData data;
   data.file.frame = &frame;

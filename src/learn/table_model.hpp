@@ -23,6 +23,7 @@ class TableModel final : public RunModel {
   PredictionReport predict(const NewData& data, const OnPrediction& use) const override;
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
+  Explanation explain(const NewData& data, const ExplainOptions& options) const override;
 
   // The inputs of the model for the rows of a frame and, if it has the target's column, what is learned for them.
   EncodedRows encode(const Frame& frame) const;

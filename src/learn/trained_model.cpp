@@ -100,6 +100,7 @@ ModelDescription RunModel::describe(const Checkpoint& file) const {
   }
   if (!batch.empty()) about.facts.emplace_back("batch", batch);
   about.target = ignd::describe(target());
+  about.made = ModelFacts::load(file);
   describe_inputs(about);
   return about;
 }
@@ -110,6 +111,11 @@ void RunModel::check_reads(const Input<float>& sample, const char* what) const {
   } catch (const BadSample& fault) {
     throw FileError(fmt::format("{}: {}", what, fault.what()));
   }
+}
+
+Explanation TrainedModel::explain(const NewData& /*data*/, const ExplainOptions& /*options*/) const {
+  throw InvalidArgument(fmt::format(
+      "the model is of {}, which have no columns: models of tables and of streams are explained", samples()));
 }
 
 void TrainedModel::check_row(const std::map<std::string, std::string>& row) const {

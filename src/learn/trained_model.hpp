@@ -5,6 +5,8 @@
 #include "ignd/error.hpp"
 #include "ignd/model.hpp"
 #include "ignd/model_file.hpp"
+#include "learn/explanation.hpp"
+#include "learn/model_facts.hpp"
 #include "learn/table_dataset.hpp"
 
 #include <atomic>
@@ -31,8 +33,9 @@ struct NewData {
   std::vector<std::string> keep = {};      // for predictions from a table: columns to pass on
   std::optional<std::string> weight = {};  // for evaluations on a table: a column of importance weights
   bool skip_bad_rows = false;
-  std::function<void(std::size_t done, std::size_t total)> progress = {};  // called after each decoded image
-  const std::atomic<bool>* stop = nullptr;  // checked while a model is evaluated on images
+  // Called after each decoded image, and while a model is explained.
+  std::function<void(std::size_t done, std::size_t total)> progress = {};
+  const std::atomic<bool>* stop = nullptr;  // checked while a model is evaluated on images, or explained
   std::function<void()> before_wait = {};   // called each time before more of a stream is read, which may take for ever
 };
 
@@ -73,6 +76,7 @@ struct ModelDescription {
   std::string inputs = {};                               // what it reads, in a line; empty where columns say it
   std::span<const ColumnCode> columns = {};              // of a table
   std::map<std::string, CellFormat> formats = {};        // of a stream's columns that are not plain numbers or texts
+  std::optional<ModelFacts> made = {};                   // how, and how good it is; not in every file
 };
 
 // A trained model with all it needs to predict from new data: what a model file holds, of whatever kind. Several
@@ -109,6 +113,10 @@ class TrainedModel {
 
   // Scores the model on data with known targets. Throws as predict() does, and Stopped once NewData::stop is set.
   virtual Evaluation evaluate(const NewData& data) const = 0;
+
+  // What it has learned from the columns of data with known targets. Throws as evaluate() does, and InvalidArgument for
+  // a model whose samples have no columns.
+  virtual Explanation explain(const NewData& data, const ExplainOptions& options) const;
 
  protected:
   TrainedModel() = default;

@@ -24,20 +24,24 @@ double tick_step(double length) {
 }
 
 // 20k and 1.5M: gnuplot's own numbers run into each other, or round.
-std::string x_ticks(const FigurePanel& panel) {
-  const double largest = std::max(std::abs(panel.low_x), std::abs(panel.high_x));
+std::string suffixed_ticks(double low, double high) {
+  const double largest = std::max(std::abs(low), std::abs(high));
   const bool suffixed = largest >= 1e4 && largest < 1e12;
   const double unit = !suffixed ? 1 : largest < 1e6 ? 1e3 : largest < 1e9 ? 1e6 : 1e9;
   const std::string_view suffix = unit == 1 ? "" : unit == 1e3 ? "k" : unit == 1e6 ? "M" : "G";
-  const double step = tick_step(panel.high_x - panel.low_x);
-  const double first = std::ceil(panel.low_x / step - 1e-9);
+  const double step = tick_step(high - low);
+  const double first = std::ceil(low / step - 1e-9);
   std::vector<std::string> ticks;
   for (int k = 0; k < 12; ++k) {
-    const double x = (first + k) * step;
-    if (x > panel.high_x + 1e-9 * step) break;
-    ticks.push_back(fmt::format("'{:.6g}{}' {:.17g}", x / unit, x == 0 ? "" : suffix, x));
+    const double at = (first + k) * step;
+    if (at > high + 1e-9 * step) break;
+    ticks.push_back(fmt::format("'{:.6g}{}' {:.17g}", at / unit, at == 0 ? "" : suffix, at));
   }
-  return fmt::format("set xtics ({}) nomirror\n", join(ticks, ", "));
+  return fmt::format("({})", join(ticks, ", "));
+}
+
+std::string x_ticks(const FigurePanel& panel) {
+  return fmt::format("set xtics {} nomirror\n", suffixed_ticks(panel.low_x, panel.high_x));
 }
 
 // Every power of ten has a mark, and every second or so a number.
@@ -142,7 +146,7 @@ std::string line_words(const LineStyle& style) {
 // differ from mark to mark, so that lines that run together do not hide each other's.
 std::string marks_plot(const Figure& figure, const FigureLine& line, std::size_t index) {
   const std::size_t count = line.points.size();
-  if (figure.marks || count < 2)
+  if (figure.marks || !line.joined || count < 2)
     return fmt::format("$line{} using 1:2 with {} notitle", index, points_words(line.style));
   const std::size_t step = std::max<std::size_t>(1, count / 8);
   const std::size_t first = step * static_cast<std::size_t>(line.style.mark) / 7;
@@ -165,20 +169,21 @@ std::vector<Plot> plots_of(const Figure& figure, const FigurePanel& panel) {
   for (const bool dashed : {false, true}) {
     for (std::size_t k = 0; k < panel.lines.size(); ++k) {
       const FigureLine& line = panel.lines[k];
-      if (line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
+      if (!line.joined || line.points.size() < 2 || line.style.dashes.empty() == dashed) continue;
       plots.push_back({k, fmt::format("$line{} using 1:2 with {} notitle", k, line_words(line.style))});
     }
   }
   for (std::size_t k = 0; k < panel.lines.size(); ++k) {
     const FigureLine& line = panel.lines[k];
-    if (line.style.mark == Mark::nothing && !figure.marks && line.points.size() > 1) continue;
+    const bool marked = line.style.mark != Mark::nothing || figure.marks || !line.joined || line.points.size() == 1;
+    if (!marked) continue;
     plots.push_back({k, marks_plot(figure, line, k)});
   }
   return plots;
 }
 
 std::string key_entry(const Figure& figure, const FigureLine& line) {
-  const bool dot = line.points.size() < 2;
+  const bool dot = line.points.size() < 2 || !line.joined;
   const bool marked = dot || figure.marks || line.style.mark != Mark::nothing;
   std::string words = dot ? points_words(line.style) : line_words(line.style);
   if (!dot && marked) {
@@ -197,7 +202,13 @@ std::string plot_command(const Figure& figure, const FigurePanel& panel, bool wi
 
 // Decades where there are at least two; otherwise 1, 2 and 5 times powers of ten, written out.
 std::string value_ticks(const FigurePanel& panel) {
-  if (!panel.log_y) return "unset logscale y\nset format y '%g'\nset ytics noenhanced autofreq\n";
+  if (!panel.log_y) {
+    constexpr double long_number = 1e4;  // whose digits would push the label of the axis off the panel
+    const bool suffixed = std::max(std::abs(panel.low_y), std::abs(panel.high_y)) >= long_number;
+    const std::string ticks =
+        suffixed ? suffixed_ticks(panel.low_y, panel.high_y) + " noenhanced" : "noenhanced autofreq";
+    return "unset logscale y\nset format y '%g'\nset ytics " + ticks + "\n";
+  }
   std::string script = "set logscale y\n";
   if (panel.high_y >= 100 * panel.low_y * (1 - 1e-9))
     return script + "set format y '10^{%L}'\nset ytics enhanced autofreq\n";

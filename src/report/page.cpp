@@ -4,16 +4,13 @@
 #include "report/finding.hpp"
 #include "report/format.hpp"
 #include "report/formula.hpp"
-#include "report/page_assets.hpp"
 #include "report/page_elements.hpp"
 #include "report/result_table.hpp"
 #include "report/statistics.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 namespace ignd {
 namespace {
@@ -251,31 +248,10 @@ std::string paper_html(const std::vector<ReportSection>& sections, const PaperTa
   return html + box("Not there yet", paper.missing) + "</section>\n";
 }
 
-// "'sha256-...'" of an inline style or script: what a content security policy allows it by.
-std::string allowed(std::string_view content) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(content.data(), content.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> text{};
-  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
-  return fmt::format("'sha256-{}'", std::string(text.begin(), text.begin() + length));
-}
-
-// Nothing is loaded, and nothing runs but the page's own script, whatever the texts of users' files may be.
-std::string security_policy() {
-  return fmt::format("default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-                     allowed(page_style), allowed(page_script));
-}
-
 }  // namespace
 
 std::string report_page(const std::vector<ReportSection>& sections, const PaperTable& paper) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>ignd: experiments</title>\n"
-      "<style>{}</style>\n</head>\n<body>\n<h1>Experiments with Incremental Gauss-Newton Descent</h1>\n",
-      security_policy(), page_style);
+  std::string html = page_start("ignd: experiments", "Experiments with Incremental Gauss-Newton Descent");
   html += "<nav id=\"_contents\" aria-label=\"Contents\">\n";
   if (sections.empty()) html += paragraph("There are no results yet.");
   const std::string overview = paper_html(sections, paper);
@@ -288,7 +264,7 @@ std::string report_page(const std::vector<ReportSection>& sections, const PaperT
   html += sections.empty() ? "</nav>\n" : "</ol>\n</nav>\n";
   html += overview;
   for (const ReportSection& section : sections) html += section_html(section);
-  return html + fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script);
+  return html + page_end();
 }
 
 }  // namespace ignd

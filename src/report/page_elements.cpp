@@ -1,10 +1,14 @@
 #include "report/page_elements.hpp"
 
+#include "report/format.hpp"
 #include "report/formula.hpp"
+#include "report/page_assets.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 namespace ignd {
 namespace {
@@ -16,7 +20,42 @@ std::vector<std::string> escaped(const std::vector<std::string>& cells) {
   return out;
 }
 
+// "'sha256-...'" of an inline style or script: what a content security policy allows it by.
+std::string allowed(std::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_Digest(content.data(), content.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> text{};
+  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
+  return fmt::format("'sha256-{}'", std::string(text.begin(), text.begin() + length));
+}
+
+// Nothing is loaded, and nothing runs but the page's own script, whatever the texts of users' files may be.
+std::string security_policy() {
+  return fmt::format("default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+                     allowed(page_style), allowed(page_script));
+}
+
 }  // namespace
+
+std::string page_start(std::string_view title, std::string_view heading) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
+      page_mark, security_policy(), html_text(title), page_style, html_text(heading));
+}
+
+std::string page_end() { return fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script); }
+
+std::string fact_list(const std::vector<std::pair<std::string, std::string>>& facts) {
+  std::string html = "<dl>\n";
+  for (const auto& [name, text] : facts) {
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_text(name), html_text(text));
+  }
+  return html + "</dl>\n";
+}
 
 std::string paragraph(std::string_view text, std::string_view css_class) {
   return fmt::format("<p{}>{}</p>\n", css_class.empty() ? "" : fmt::format(" class=\"{}\"", css_class),
@@ -65,7 +104,9 @@ std::string table_row(const std::vector<std::string>& cells, std::string_view ta
 
 std::string table_start(std::string_view caption, const std::vector<std::string>& header, Rows rows) {
   return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<thead>{}</thead>\n<tbody>\n",
-                     rows == Rows::sortable ? "sortable" : "grouped",
+                     rows == Rows::sortable   ? "sortable"
+                     : rows == Rows::of_texts ? "sortable texts"
+                                              : "grouped",
                      caption.empty() ? "" : fmt::format("<caption>{}</caption>\n", html_formulas(caption)),
                      table_row(escaped(header), "th"));
 }

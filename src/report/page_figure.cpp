@@ -4,9 +4,11 @@
 #include "report/drawing.hpp"
 #include "report/format.hpp"
 #include "report/formula.hpp"
+#include "report/gnuplot.hpp"
 #include "report/page_elements.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,7 +39,9 @@ std::string mark_html(const LineStyle& style) {
   return "";
 }
 
-std::string key_sample(const LineStyle& style) {
+std::string key_sample(const FigureLine& line) {
+  const LineStyle& style = line.style;
+  if (!line.joined) return fmt::format("<svg viewBox=\"0 0 42 12\" aria-hidden=\"true\">{}</svg>", mark_html(style));
   return fmt::format(
       "<svg viewBox=\"0 0 42 12\" aria-hidden=\"true\"><rect width=\"42\" height=\"12\" fill=\"{0}\" opacity=\"0.18\"/>"
       "<line x1=\"0\" x2=\"42\" y1=\"6\" y2=\"6\" stroke=\"{0}\" stroke-width=\"2\"{1}/>{2}</svg>",
@@ -73,7 +77,7 @@ std::string key_html(const Figure& figure, const FigurePanel& panel, const std::
     }
     html += fmt::format(
         "<li data-parts=\"{}\" data-points=\"{}\">{}<span class=\"name\">{}</span>{}</li>\n", join(parts, " "),
-        points_json(line), key_sample(line.style), html_formulas(line.name),
+        points_json(line), key_sample(line), html_formulas(line.name),
         line.remark.empty() ? "" : fmt::format(" <span class=\"failed\">({})</span>", html_formulas(line.remark)));
   }
   return html + "</ul>\n";
@@ -104,6 +108,23 @@ std::string panel_html(const Figure& figure, const FigurePanel& panel, const std
 
 std::string drawing_prefix(std::string_view anchor, const Figure& figure, std::size_t panel) {
   return fmt::format("{}--{}-{}-", anchor, figure.name, panel + 1);
+}
+
+DrawnFigure draw_for_page(Figure figure, std::string_view anchor, const std::string& gnuplot) {
+  DrawnFigure drawn{std::move(figure), {}, ""};
+  for (std::size_t k = 0; k < drawn.figure.panels.size(); ++k) {
+    const FigurePanel& panel = drawn.figure.panels[k];
+    drawn.drawings.emplace_back();
+    if (panel.lines.empty()) continue;
+    const auto [output, fault] = run_gnuplot(gnuplot, panel_script(drawn.figure, panel));
+    drawn.fault = fault;
+    if (!fault.empty()) return drawn;
+    const auto svg = inline_svg(output, drawing_prefix(anchor, drawn.figure, k), plain_formulas(panel.title));
+    if (!svg) drawn.fault = in_quotes(gnuplot) + " drew no SVG";
+    if (!svg) return drawn;
+    drawn.drawings.back() = *svg;
+  }
+  return drawn;
 }
 
 std::string figure_html(const DrawnFigure& drawn, std::string_view anchor) {

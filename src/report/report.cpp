@@ -168,24 +168,9 @@ class ReportWriter {
   void draw(ReportSection& section, DrawnFigure& drawn) {
     const auto& panels = drawn.figure.panels;
     if (std::ranges::all_of(panels, [](const FigurePanel& panel) { return panel.lines.empty(); })) return;
-    drawn.fault = draw_panels(section.anchor, drawn);
+    drawn = draw_for_page(std::move(drawn.figure), section.anchor, gnuplot_);
     if (drawn.fault.empty()) drawn.fault = write_figure(section, drawn.figure);
     if (!drawn.fault.empty()) undrawn_[drawn.fault].push_back(in_quotes(section.results->name));
-  }
-
-  // What went wrong, or "".
-  std::string draw_panels(const std::string& anchor, DrawnFigure& drawn) {
-    for (std::size_t k = 0; k < drawn.figure.panels.size(); ++k) {
-      const FigurePanel& panel = drawn.figure.panels[k];
-      drawn.drawings.emplace_back();
-      if (panel.lines.empty()) continue;
-      const auto [output, fault] = run_gnuplot(gnuplot_, panel_script(drawn.figure, panel));
-      if (!fault.empty()) return fault;
-      const auto svg = inline_svg(output, drawing_prefix(anchor, drawn.figure, k), plain_formulas(panel.title));
-      if (!svg) return in_quotes(gnuplot_) + " drew no SVG";
-      drawn.drawings.back() = *svg;
-    }
-    return "";
   }
 
   std::string write_figure(ReportSection& section, const Figure& figure) {

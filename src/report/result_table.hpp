@@ -10,15 +10,15 @@
 namespace ignd {
 
 struct ResultRow {
-  std::vector<std::string> cells;
+  std::vector<std::string> cells = {};
   std::vector<std::size_t> bold = {};  // cells in bold: what a paired test tells apart from all others
 };
 
 // The methods of a panel as plain text, for any output format.
 struct ResultTable {
-  std::string title;
-  std::vector<ResultRow> rows;
-  std::vector<std::string> notes;
+  std::string title = {};
+  std::vector<ResultRow> rows = {};
+  std::vector<std::string> notes = {};
 };
 
 inline constexpr std::size_t score_column = 2;
