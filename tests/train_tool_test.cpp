@@ -247,16 +247,21 @@ TEST_F(TrainTool, LetsThePositiveClassBeChosen) {
   EXPECT_EQ(result(few + Words{"0.0"})["classes"], json({"1", "0"}));
 }
 
-// What a network is for: where a line is better, that is said. No network learns anything in no epochs.
-TEST_F(TrainTool, SaysThatABaselineIsBetter) {
+// What a network is for: where a line is as good, that is said. No network learns anything in no epochs.
+TEST_F(TrainTool, EndsWithAVerdict) {
   const Words none{"train", data_, "--target", "y", "--save", model_, "--epochs", "0", "--lr", "0.01"};
   const Outcome shown = run_tool(none);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_TRUE(contains(shown.out, "\nleast squares is better than the model on the test rows: mean loss "))
+  EXPECT_TRUE(contains(shown.out, "\nleast squares is better than the model on the 40 test rows (mean loss "))
       << shown.out;
-  const json told = result(none);
-  EXPECT_EQ(told["baseline_is_better"], true);
-  EXPECT_EQ(told["better_baseline"], "least squares");
+  EXPECT_TRUE(contains(shown.out, "): use --model linear\n")) << shown.out;
+  const json told = result(none)["verdict"];
+  EXPECT_EQ(told["standing"], "worse");
+  EXPECT_EQ(told["baseline"], "least squares");
+  EXPECT_LT(told["lower_by"], 0);
+  EXPECT_LE(told["interval"][0], told["lower_by"]);
+  EXPECT_GE(told["interval"][1], told["lower_by"]);
+  EXPECT_FALSE(contains(run_tool(none + Words{"--model", "linear"}).out, "use --model")) << "it is one";
 
   RandomStream stream(5, "parabola");
   std::string lines = "x,y\n";
@@ -270,8 +275,36 @@ TEST_F(TrainTool, SaysThatABaselineIsBetter) {
                      "--epochs", "5",
                      "--model",  "mlp:16,16",
                      "--lr",     "0.01"};
-  EXPECT_EQ(result(curved)["baseline_is_better"], false);
-  EXPECT_FALSE(contains(run_tool(curved).out, "is better than"));
+  EXPECT_EQ(result(curved)["verdict"]["standing"], "better");
+  EXPECT_TRUE(contains(run_tool(curved).out, "\nthe model is better than ")) << "a constant or a line, by chance";
+  EXPECT_TRUE(contains(run_tool(curved + Words{"--test", "0.005"}).out, "too few rows to tell"));
+  EXPECT_EQ(result(curved + Words{"--test", "0", "--validation", "0"}).count("verdict"), 0U);
+}
+
+TEST_F(TrainTool, ShowsErrorBarsOfTheLastPart) {
+  const Outcome shown = run_tool(train("y"));
+  EXPECT_TRUE(contains(shown.out, "\n    90 % from") && contains(shown.out, "\n         to")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "error bars from 1,000 resamples of the rows")) << shown.out;
+  const json trained = result(train("y"));
+  const auto expect_bars = [](const json& event, std::initializer_list<const char*> names) {
+    EXPECT_EQ(event["error_bars"]["level"], 0.9);
+    EXPECT_EQ(event["error_bars"]["test"]["resamples"], 1000);
+    for (const char* name : names) {
+      const json& bar = event["error_bars"]["test"][name];
+      ASSERT_EQ(bar.size(), 2U) << name;
+      EXPECT_LT(bar[0], event["metrics"]["test"][name]) << name;
+      EXPECT_GT(bar[1], event["metrics"]["test"][name]) << name;
+    }
+  };
+  expect_bars(trained, {"rmse", "mae", "r2"});
+  EXPECT_FALSE(trained["error_bars"].contains("validation"));
+  expect_bars(result({"evaluate", model_, data_}), {"rmse", "mae", "r2"});
+  EXPECT_TRUE(result(train("y", {"--test", "0"}))["error_bars"].contains("validation"));
+  EXPECT_TRUE(contains(run_tool(train("y", {"--test", "0.02"})).out, "error bars need at least 20 rows"));
+  result(train("city"));
+  expect_bars(result({"evaluate", model_, data_}), {"log_loss"});
+  ASSERT_EQ(run_tool({"train", data_, "--target", "y", "--stream", "--quiet", "--save", model_}).exit_code, 0);
+  expect_bars(result({"evaluate", model_, data_}), {"rmse", "mae"});
 }
 
 TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {

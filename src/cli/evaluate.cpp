@@ -18,8 +18,10 @@ namespace {
 void print_evaluation(const UseOptions& options, const TrainedModel& model, const Evaluation& made) {
   const std::vector<std::string> classes = model.classes();
   check_measured(made);
+  constexpr std::uint64_t seed = 1;
+  const ErrorBars bars = error_bars(made.judged, seed);
   if (!options.json) {
-    print_table({fmt::format("{} {}", with_commas(made.samples), model.samples())}, {{"model", {made.scores}}});
+    print_table({fmt::format("{} {}", with_commas(made.samples), model.samples())}, {{"model", {made.scores}, {bars}}});
     print("{}", confusion_text(made.scores, classes));
     return;
   }
@@ -27,6 +29,7 @@ void print_evaluation(const UseOptions& options, const TrainedModel& model, cons
   line.set(model.samples(), made.samples).set("loss", model.loss());
   if (made.bad_rows.count > 0) line.set("left_out", made.bad_rows.count);
   set_metrics(line, "metrics.test", made.scores);
+  set_error_bars(line, "test", made.scores, bars);
   set_confusion(line, made.scores, classes);
   line.print();
 }

@@ -2,8 +2,9 @@
 
 #include "cli/console.hpp"
 #include "lab/experiment.hpp"
-#include "learn/dataset.hpp"
+#include "learn/error_bars.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,15 +12,22 @@
 // How good models are, as tables for people and as JSON for programs.
 namespace ignd::cli {
 
-// Prints a table of scores with a row for each predictor.
+// Prints a table of scores with a row for each predictor, and below it its error bars.
 struct Evaluated {
   std::string name;
-  std::vector<Scores> on;  // one for each part of the data
+  std::vector<Scores> on;                           // one for each part of the data
+  std::vector<std::optional<ErrorBars>> bars = {};  // likewise, or none at all
 };
 void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows);
 
 // Sets the scores on one part as "PREFIX.rmse" and so on.
 void set_metrics(JsonLine& line, const std::string& prefix, const Scores& quality);
+
+// The same for error bars, as "error_bars.PART.rmse": an array of the low and the high end.
+void set_error_bars(JsonLine& line, const std::string& part, const Scores& quality, const ErrorBars& bars);
+
+// Sets how a model stands against a baseline, with the sentence that says so.
+void set_verdict(JsonLine& line, const Verdict& verdict, const std::string& text);
 
 // How often each class was predicted as each other one: a table, or the ten most frequent confusions if there are more
 // than 20 classes. Ends with a line end.

@@ -43,13 +43,13 @@ std::string optimizer_name(const Optimizer& optimizer) {
   return optimizer.rule + "+" + optimizer.transform;
 }
 
-// The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
-// is the one that the model learns.
-std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
-  const auto loss = [](const Evaluated& of) { return of.on.back().loss; };
-  const auto best = std::ranges::min_element(judged, {}, loss);
-  return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
-}
+// What a model or a baseline says of the last part of the data that it was measured on.
+struct Judged {
+  Evaluated scores;
+  JudgedSamples last;
+};
+
+bool is_line(const std::string& baseline) { return baseline != "best constant"; }
 
 // One training run as the user sees it.
 class Training final : public EnsembleObserver {
@@ -353,25 +353,36 @@ class Training final : public EnsembleObserver {
   void print_result(const RunView& run) const {
     const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
-    std::vector<Evaluated> judged{{"model", {}}};
-    for (const Predictor& baseline : baselines) judged.push_back({baseline.name, {}});
+    std::vector<Judged> judged{{{"model", {}}, {}}};
+    for (const Predictor& baseline : baselines) judged.push_back({{baseline.name, {}}, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
       parts.emplace_back(name);
-      const auto scores = run.measure(RunView::Iterate::kept, rows, stop_.flag());
-      if (!scores) throw Stopped();
-      judged[0].on.push_back(*scores);
+      for (Judged& one : judged) one.last = {};
+      const auto outputs = run.outputs(rows, stop_.flag());
+      if (!outputs) throw Stopped();
+      judged[0].scores.on.push_back(evaluate(dataset_, rows, *outputs, &judged[0].last));
       for (std::size_t i = 0; i < baselines.size(); ++i) {
-        judged[i + 1].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+        const OutputsOf outputs_of = [&](const Input<float>& x, std::span<double> out) {
           if (stop_.flag()) throw Stopped();
-          baselines[i].outputs(x, outputs);
-        }));
+          baselines[i].outputs(x, out);
+        };
+        judged[i + 1].scores.on.push_back(evaluate(dataset_, rows, outputs_of, &judged[i + 1].last));
       }
     };
     measure("validation", dataset_.split().validation);
     measure("test", dataset_.split().test);
+    std::optional<Verdict> verdict;
+    if (!parts.empty()) {
+      judged[0].scores.bars.resize(parts.size());
+      if (judged[0].last.size() > 0) judged[0].scores.bars.back() = error_bars(judged[0].last, seed());
+      verdict = judge(judged);
+    }
+    std::vector<Evaluated> scores;
+    for (const Judged& one : judged) scores.push_back(one.scores);
+    const std::string said = verdict ? verdict_on(*verdict, parts.back(), judged[0].last.size()) : "";
     if (options_.json) {
-      print_json_result(run, parts, judged);
+      print_json_result(run, parts, scores, verdict, said);
       return;
     }
     if (talks_) {
@@ -379,19 +390,32 @@ class Training final : public EnsembleObserver {
             to_string(run.status()), run.epoch(), with_commas(learned_), seconds_,
             static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
-    print_table(parts, judged);
-    if (!parts.empty()) {
-      print("{}", confusion_text(judged[0].on.back(), dataset_.target().classes));
-      if (const auto better = better_baseline(judged)) {
-        print("\n{} is better than the model on the {} {}: mean loss {} against {}\n", better->name, parts.back(),
-              data_.samples(), in_short(better->on.back().loss), in_short(judged[0].on.back().loss));
-      }
-    }
+    print_table(parts, scores);
+    if (!parts.empty()) print("{}", confusion_text(scores[0].on.back(), dataset_.target().classes));
+    if (!said.empty()) print("\n{}\n", said);
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
   }
 
+  std::uint64_t seed() const { return options_.spec.training.seed; }
+
+  // How the model, which comes first, stands against the baseline with the lowest loss.
+  std::optional<Verdict> judge(const std::vector<Judged>& judged) const {
+    if (judged.size() < 2) return std::nullopt;
+    const auto loss = [](const Judged& of) { return of.scores.on.back().loss; };
+    const Judged& best = *std::ranges::min_element(judged.begin() + 1, judged.end(), {}, loss);
+    return compare_losses(judged[0].scores.on.back(), judged[0].last, best.scores.on.back(), best.last,
+                          best.scores.name, seed());
+  }
+
+  std::string verdict_on(const Verdict& verdict, const std::string& part, std::size_t rows) const {
+    const std::string where = fmt::format("{} {} {}", with_commas(rows), part, data_.samples());
+    const bool could_be_line = is_line(verdict.baseline) && options_.spec.training.model != "linear";
+    return verdict_text(verdict, where, could_be_line);
+  }
+
   void print_json_result(const RunView& run, const std::vector<std::string>& parts,
-                         const std::vector<Evaluated>& judged) const {
+                         const std::vector<Evaluated>& judged, const std::optional<Verdict>& verdict,
+                         const std::string& said) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
         .set("model", options_.spec.training.model)
@@ -414,9 +438,8 @@ class Training final : public EnsembleObserver {
     }
     if (!parts.empty()) {
       set_confusion(line, judged[0].on.back(), dataset_.target().classes);
-      const auto better = better_baseline(judged);
-      if (judged.size() > 1) line.set("baseline_is_better", better.has_value());
-      if (better) line.set("better_baseline", better->name);
+      if (const auto& bars = judged[0].bars.back()) set_error_bars(line, parts.back(), judged[0].on.back(), *bars);
+      if (verdict) set_verdict(line, *verdict, said);
     }
     if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
     line.print();

@@ -344,6 +344,14 @@ void TableDataset::pack() {
   packed_ = std::make_shared<const Samples<float>>(std::move(packed));
 }
 
+std::vector<std::uint64_t> TableDataset::groups_of(std::span<const std::uint32_t> rows) const {
+  if (!options_.split_by) return {};
+  const std::size_t column = table_.find(*options_.split_by);
+  std::vector<std::uint64_t> groups;
+  for (const std::uint32_t row : rows) groups.push_back(group_key(table_[row][column]));
+  return groups;
+}
+
 std::size_t TableDataset::bytes() const {
   constexpr std::size_t of_a_row = 2 * sizeof(double) + 2 * sizeof(std::uint32_t);
   return table_.size() * (of_a_row + (packed_ ? encoder_.features() * sizeof(float) : 0));

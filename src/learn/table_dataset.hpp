@@ -48,6 +48,7 @@ class TableDataset final : public Dataset {
   bool rows_are_exchangeable() const override {
     return !options_.split_by && !options_.split_time && options_.last_validation == 0;
   }
+  std::vector<std::uint64_t> groups_of(std::span<const std::uint32_t> rows) const override;
   std::size_t bytes() const override;
   std::uint64_t fingerprint() const override;
   void save_reader(Checkpoint& checkpoint) const override;

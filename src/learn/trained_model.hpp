@@ -52,11 +52,12 @@ struct PredictionReport {
 };
 
 struct Evaluation {
-  Scores scores;
+  Scores scores = {};
   std::uint64_t samples = 0;              // that were scored
   std::uint64_t rows = 0;                 // of the table, with the bad ones
   BadRowCount bad_rows = {};              // left out
   std::vector<SkippedFile> skipped = {};  // by name
+  JudgedSamples judged = {};              // one by one; of a stream of numbers without classes at most a million
   std::string note = {};                  // about the cache of decoded images; usually empty
 };
 
