@@ -1,5 +1,6 @@
 #include "data/cell_format.hpp"
 #include "ignd/checkpoint.hpp"
+#include "ignd/model_file.hpp"
 #include "ignd/random.hpp"
 #include "learn/split.hpp"
 #include "scratch_folder.hpp"
@@ -37,6 +38,7 @@ using testing::expect_refusal;
 using testing::operator+;
 using testing::Outcome;
 using testing::Process;
+using testing::lines_of;
 using testing::run_shell;
 using testing::run_tool;
 using testing::ScratchFolder;
@@ -305,6 +307,59 @@ TEST_F(TrainTool, ShowsErrorBarsOfTheLastPart) {
   expect_bars(result({"evaluate", model_, data_}), {"log_loss"});
   ASSERT_EQ(run_tool({"train", data_, "--target", "y", "--stream", "--quiet", "--save", model_}).exit_code, 0);
   expect_bars(result({"evaluate", model_, data_}), {"rmse", "mae"});
+}
+
+TEST_F(TrainTool, PredictsIntervals) {
+  const Outcome trained = run_tool(train("y"));
+  EXPECT_TRUE(contains(trained.out, "\n90 % intervals hold ") && contains(trained.out, " of the 40 test rows; "))
+      << trained.out;
+  const Outcome predicted = run_tool({"predict", model_, data_, "--interval", "80"});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  const Words lines = lines_of(predicted.out);
+  EXPECT_EQ(lines.at(0), "row,prediction,low,high");
+  const Words plain = lines_of(run_tool({"predict", model_, data_}).out);
+  int held = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    ASSERT_TRUE(lines[i].starts_with(plain[i] + ",")) << lines[i];
+    std::istringstream fields(lines[i].substr(lines[i].find(',') + 1));
+    double value = 0, low = 0, high = 0;
+    char comma = 0;
+    fields >> value >> comma >> low >> comma >> high;
+    ASSERT_LT(low, high);
+    const ModelFile model = ModelFile::load(model_);
+    EXPECT_EQ(model.interval(value, 0.8).low, low);
+    held += 1;
+  }
+  EXPECT_EQ(held, 400);
+  const json measured = result({"evaluate", model_, data_, "--interval", "80"})["interval"];
+  EXPECT_EQ(measured["level"], 0.8);
+  EXPECT_NEAR(measured["coverage"], 0.8, 0.15) << "40 residuals";
+  EXPECT_TRUE(contains(run_tool({"evaluate", model_, data_, "--interval", "80"}).out, "80 % intervals hold "));
+  EXPECT_FALSE(result({"evaluate", model_, data_}).contains("interval"));
+  const json learned = result(train("y"))["interval"];
+  EXPECT_EQ(learned["level"], 0.9);
+  EXPECT_GT(learned["coverage"], 0.7);
+  EXPECT_GT(learned["mean_width"], 0);
+
+  // Of an ensemble, the residuals are those of all training rows.
+  const Words ensemble{"train", data_, "--target", "y", "--save", model_, "--ensemble", "2", "--epochs", "2"};
+  ASSERT_EQ(run_tool(ensemble).exit_code, 0);
+  EXPECT_EQ(run_tool({"predict", model_, data_, "--interval", "98"}).exit_code, 0);
+  expect_refusal({"predict", model_, data_, "--interval", "99.9"}, 2, "360 residuals, too few for 99.9 % intervals");
+}
+
+TEST_F(TrainTool, RefusesIntervalsWhereThereAreNone) {
+  const Words predict{"predict", model_, data_, "--interval", "90"};
+  for (const char* level : {"0", "100", "nan", "-5", "most"}) {
+    expect_refusal({"predict", model_, data_, "--interval", level}, 2, "--interval");
+  }
+  EXPECT_FALSE(result(train("label")).contains("interval"));
+  expect_refusal(predict, 2, "predicts classes");
+  result(train("y", {"--validation", "0"}));
+  expect_refusal(predict, 2, "holds no residuals");
+  expect_refusal({"evaluate", model_, data_, "--interval", "90"}, 2, "holds no residuals");
+  ASSERT_EQ(run_tool({"train", data_, "--target", "y", "--stream", "--quiet", "--save", model_}).exit_code, 0);
+  expect_refusal(predict, 2, "the model of a stream holds no residuals");
 }
 
 TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {

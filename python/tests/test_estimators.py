@@ -138,6 +138,24 @@ def test_partial_fit_continues(messy, options):
     assert whole.n_iter_ == 12
 
 
+def test_intervals_hold_what_they_promise(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    model = IgndRegressor(random_state=1, **QUICK).fit(X[:300], y[:300])
+    ends = model.predict_interval(X, level=0.5)
+    assert ends.shape == (len(X), 2)
+    assert (ends[:, 0] < ends[:, 1]).all()
+    low, high = model.predict_interval(X, level=0.8).T
+    assert ((low <= ends[:, 0]) & (high >= ends[:, 1])).all()
+    predicted = model.predict(X[:1])[0]
+    assert ends[0].tolist() == model.model_.intervals(np.array([predicted]), 0.5)[0].tolist()
+    with pytest.raises(ignd.IgndError, match="too few for 99.9 % intervals"):
+        model.predict_interval(X, level=0.999)
+    with pytest.raises(ignd.IgndError, match="holds no residuals"):
+        IgndRegressor(random_state=1, validation=0, **QUICK).fit(X, y).predict_interval(X)
+    with pytest.raises(ignd.IgndError, match="holds no residuals"):
+        model.partial_fit(X, y).predict_interval(X)
+
+
 def test_partial_fit_of_classes(messy):
     X, y = messy.drop(columns="rooms"), messy["rooms"]
     model = IgndClassifier(lr=0.01, optimizer="ignd")

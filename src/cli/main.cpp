@@ -139,6 +139,16 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   add_reading(predicting, {"format", "delimiter", "header", "decimal", "bad-rows"},
               "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
   predicting->add_option("-o,--output", options.output, "File for the predictions (default: the standard output)");
+  const auto add_interval = [&](CLI::App* command, const char* what) {
+    ignd::SettingKey key;
+    key.kind = ignd::SettingKey::Kind::number;
+    key.default_value = "90";
+    key.low = 1;
+    key.high = 99.99;
+    const auto set = [&](const std::string& level) { options.interval = ignd::parse_number(level, "level"); };
+    check_by(command->add_option_function<std::string>("--interval", set, what), key);
+  };
+  add_interval(predicting, "Print low and high ends of intervals that hold so many per cent of the rows: 90");
   predicting->add_option("--keep", options.keep, "Columns to copy to the predictions, separated by commas")
       ->delimiter(',');
   predicting->final_callback([&, predicting] {
@@ -149,6 +159,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   CLI::App* evaluating = add_command("evaluate", "Evaluate a trained model on data with the target");
   add_reading(evaluating, {"format", "delimiter", "header", "decimal", "weight", "bad-rows"},
               "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
+  add_interval(evaluating, "Measure how many rows are in their intervals of so many per cent: 90");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&, evaluating] {
     options.given.names = given_names(*evaluating);

@@ -233,6 +233,11 @@ void set_verdict(JsonLine& line, const Verdict& verdict, const std::string& text
   line.set("verdict.interval", std::span(ends));
 }
 
+void set_coverage(JsonLine& line, const IntervalCoverage& coverage) {
+  line.set("interval.level", coverage.level).set("interval.coverage", coverage.share);
+  line.set("interval.mean_width", coverage.mean_width);
+}
+
 std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std::string> classes) {
   constexpr std::size_t most_in_a_table = 20;
   Words names;

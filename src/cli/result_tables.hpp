@@ -3,6 +3,7 @@
 #include "cli/console.hpp"
 #include "lab/experiment.hpp"
 #include "learn/error_bars.hpp"
+#include "learn/prediction_intervals.hpp"
 
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@ void set_error_bars(JsonLine& line, const std::string& part, const Scores& quali
 
 // Sets how a model stands against a baseline, with the sentence that says so.
 void set_verdict(JsonLine& line, const Verdict& verdict, const std::string& text);
+
+// Sets how many rows are in their intervals, as "interval.coverage".
+void set_coverage(JsonLine& line, const IntervalCoverage& coverage);
 
 // How often each class was predicted as each other one: a table, or the ten most frequent confusions if there are more
 // than 20 classes. Ends with a line end.

@@ -298,6 +298,7 @@ class Training final : public EnsembleObserver {
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
+    if (intervals_) intervals_->save(checkpoint);
     saved_ = (file_.*how)(checkpoint);
     if (saved_.fault.empty()) return;
     save_failed_ = true;
@@ -335,6 +336,7 @@ class Training final : public EnsembleObserver {
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
+    intervals_ = intervals_of(run, dataset_, seed(), stop_.flag());
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
     if (!learned_nothing || file_.path() != options_.resume) save(run, &OutputFile::save);
     try {
@@ -380,9 +382,12 @@ class Training final : public EnsembleObserver {
     }
     std::vector<Evaluated> scores;
     for (const Judged& one : judged) scores.push_back(one.scores);
-    const std::string said = verdict ? verdict_on(*verdict, parts.back(), judged[0].last.size()) : "";
+    const std::string said = verdict ? verdict_on(*verdict, last_rows(parts, judged[0].last)) : "";
     if (options_.json) {
-      print_json_result(run, parts, scores, verdict, said);
+      JsonLine line = json_result(run, parts, scores);
+      if (verdict) set_verdict(line, *verdict, said);
+      if (const auto coverage = measured_coverage(judged[0].last)) set_coverage(line, *coverage);
+      line.print();
       return;
     }
     if (talks_) {
@@ -392,8 +397,21 @@ class Training final : public EnsembleObserver {
     }
     print_table(parts, scores);
     if (!parts.empty()) print("{}", confusion_text(scores[0].on.back(), dataset_.target().classes));
+    const auto coverage = measured_coverage(judged[0].last);
+    if (coverage) print("\n{}\n", coverage_text(*coverage, last_rows(parts, judged[0].last)));
     if (!said.empty()) print("\n{}\n", said);
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
+  }
+
+  // Of the intervals that most users will ask for; none where there are none, or too few residuals for that level.
+  std::optional<IntervalCoverage> measured_coverage(const JudgedSamples& samples) const {
+    constexpr double level = 0.9;
+    if (!intervals_ || !intervals_->allows(level) || samples.size() == 0) return std::nullopt;
+    return coverage_of(*intervals_, samples, level);
+  }
+
+  std::string last_rows(const std::vector<std::string>& parts, const JudgedSamples& last) const {
+    return fmt::format("{} {} {}", with_commas(last.size()), parts.back(), data_.samples());
   }
 
   std::uint64_t seed() const { return options_.spec.training.seed; }
@@ -407,15 +425,13 @@ class Training final : public EnsembleObserver {
                           best.scores.name, seed());
   }
 
-  std::string verdict_on(const Verdict& verdict, const std::string& part, std::size_t rows) const {
-    const std::string where = fmt::format("{} {} {}", with_commas(rows), part, data_.samples());
+  std::string verdict_on(const Verdict& verdict, const std::string& where) const {
     const bool could_be_line = is_line(verdict.baseline) && options_.spec.training.model != "linear";
     return verdict_text(verdict, where, could_be_line);
   }
 
-  void print_json_result(const RunView& run, const std::vector<std::string>& parts,
-                         const std::vector<Evaluated>& judged, const std::optional<Verdict>& verdict,
-                         const std::string& said) const {
+  JsonLine json_result(const RunView& run, const std::vector<std::string>& parts,
+                       const std::vector<Evaluated>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
         .set("model", options_.spec.training.model)
@@ -439,10 +455,9 @@ class Training final : public EnsembleObserver {
     if (!parts.empty()) {
       set_confusion(line, judged[0].on.back(), dataset_.target().classes);
       if (const auto& bars = judged[0].bars.back()) set_error_bars(line, parts.back(), judged[0].on.back(), *bars);
-      if (verdict) set_verdict(line, *verdict, said);
     }
     if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
-    line.print();
+    return line;
   }
 
   const TrainingData& data_;
@@ -461,6 +476,7 @@ class Training final : public EnsembleObserver {
   std::uint64_t learned_ = 0;       // samples, by this command
   double seconds_ = 0;
   std::optional<int> code_;  // of the program, once the run has ended
+  std::optional<PredictionIntervals> intervals_;
   Saved saved_;
   bool save_failed_ = false;  // at the place that was asked for
 };
