@@ -1,5 +1,6 @@
 #include "data/cell_format.hpp"
 #include "ignd/checkpoint.hpp"
+#include "ignd/model_file.hpp"
 #include "ignd/random.hpp"
 #include "learn/split.hpp"
 #include "scratch_folder.hpp"
@@ -36,6 +37,7 @@ using testing::content_of;
 using testing::events;
 using testing::expect_refusal;
 using testing::operator+;
+using testing::lines_of;
 using testing::Outcome;
 using testing::Process;
 using testing::run_shell;
@@ -248,16 +250,21 @@ TEST_F(TrainTool, LetsThePositiveClassBeChosen) {
   EXPECT_EQ(result(few + Words{"0.0"})["classes"], json({"1", "0"}));
 }
 
-// What a network is for: where a line is better, that is said. No network learns anything in no epochs.
-TEST_F(TrainTool, SaysThatABaselineIsBetter) {
+// What a network is for: where a line is as good, that is said. No network learns anything in no epochs.
+TEST_F(TrainTool, EndsWithAVerdict) {
   const Words none{"train", data_, "--target", "y", "--save", model_, "--epochs", "0", "--lr", "0.01"};
   const Outcome shown = run_tool(none);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_TRUE(contains(shown.out, "\nleast squares is better than the model on the test rows: mean loss "))
+  EXPECT_TRUE(contains(shown.out, "\nleast squares is better than the model on the 40 test rows (mean loss "))
       << shown.out;
-  const json told = result(none);
-  EXPECT_EQ(told["baseline_is_better"], true);
-  EXPECT_EQ(told["better_baseline"], "least squares");
+  EXPECT_TRUE(contains(shown.out, "): use --model linear\n")) << shown.out;
+  const json told = result(none)["verdict"];
+  EXPECT_EQ(told["standing"], "worse");
+  EXPECT_EQ(told["baseline"], "least squares");
+  EXPECT_LT(told["lower_by"], 0);
+  EXPECT_LE(told["interval"][0], told["lower_by"]);
+  EXPECT_GE(told["interval"][1], told["lower_by"]);
+  EXPECT_FALSE(contains(run_tool(none + Words{"--model", "linear"}).out, "use --model")) << "it is one";
 
   RandomStream stream(5, "parabola");
   std::string lines = "x,y\n";
@@ -271,8 +278,221 @@ TEST_F(TrainTool, SaysThatABaselineIsBetter) {
                      "--epochs", "5",
                      "--model",  "mlp:16,16",
                      "--lr",     "0.01"};
-  EXPECT_EQ(result(curved)["baseline_is_better"], false);
-  EXPECT_FALSE(contains(run_tool(curved).out, "is better than"));
+  EXPECT_EQ(result(curved)["verdict"]["standing"], "better");
+  EXPECT_TRUE(contains(run_tool(curved).out, "\nthe model is better than ")) << "a constant or a line, by chance";
+  EXPECT_TRUE(contains(run_tool(curved + Words{"--test", "0.005"}).out, "too few rows to tell"));
+  EXPECT_EQ(result(curved + Words{"--test", "0", "--validation", "0"}).count("verdict"), 0U);
+}
+
+TEST_F(TrainTool, ShowsErrorBarsOfTheLastPart) {
+  const Outcome shown = run_tool(train("y"));
+  EXPECT_TRUE(contains(shown.out, "\n    90 % from") && contains(shown.out, "\n         to")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "error bars from 1,000 resamples of the rows")) << shown.out;
+  const json trained = result(train("y"));
+  const auto expect_bars = [](const json& event, std::initializer_list<const char*> names) {
+    EXPECT_EQ(event["error_bars"]["level"], 0.9);
+    EXPECT_EQ(event["error_bars"]["test"]["resamples"], 1000);
+    for (const char* name : names) {
+      const json& bar = event["error_bars"]["test"][name];
+      ASSERT_EQ(bar.size(), 2U) << name;
+      EXPECT_LT(bar[0], event["metrics"]["test"][name]) << name;
+      EXPECT_GT(bar[1], event["metrics"]["test"][name]) << name;
+    }
+  };
+  expect_bars(trained, {"rmse", "mae", "r2"});
+  EXPECT_FALSE(trained["error_bars"].contains("validation"));
+  expect_bars(result({"evaluate", model_, data_}), {"rmse", "mae", "r2"});
+  EXPECT_TRUE(result(train("y", {"--test", "0"}))["error_bars"].contains("validation"));
+  EXPECT_TRUE(contains(run_tool(train("y", {"--test", "0.02"})).out, "error bars need at least 20 rows"));
+  result(train("city"));
+  expect_bars(result({"evaluate", model_, data_}), {"log_loss"});
+  ASSERT_EQ(run_tool({"train", data_, "--target", "y", "--stream", "--quiet", "--save", model_}).exit_code, 0);
+  expect_bars(result({"evaluate", model_, data_}), {"rmse", "mae"});
+}
+
+TEST_F(TrainTool, PredictsIntervals) {
+  const Outcome trained = run_tool(train("y"));
+  EXPECT_TRUE(contains(trained.out, "\n90 % intervals hold ") && contains(trained.out, " of the 40 test rows; "))
+      << trained.out;
+  const Outcome predicted = run_tool({"predict", model_, data_, "--interval", "80"});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  const Words lines = lines_of(predicted.out);
+  EXPECT_EQ(lines.at(0), "row,prediction,low,high");
+  const Words plain = lines_of(run_tool({"predict", model_, data_}).out);
+  int held = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    ASSERT_TRUE(lines[i].starts_with(plain[i] + ",")) << lines[i];
+    std::istringstream fields(lines[i].substr(lines[i].find(',') + 1));
+    double value = 0, low = 0, high = 0;
+    char comma = 0;
+    fields >> value >> comma >> low >> comma >> high;
+    ASSERT_LT(low, high);
+    const ModelFile model = ModelFile::load(model_);
+    EXPECT_EQ(model.interval(value, 0.8).low, low);
+    held += 1;
+  }
+  EXPECT_EQ(held, 400);
+  const json measured = result({"evaluate", model_, data_, "--interval", "80"})["interval"];
+  EXPECT_EQ(measured["level"], 0.8);
+  EXPECT_NEAR(measured["coverage"], 0.8, 0.15) << "40 residuals";
+  EXPECT_TRUE(contains(run_tool({"evaluate", model_, data_, "--interval", "80"}).out, "80 % intervals hold "));
+  EXPECT_FALSE(result({"evaluate", model_, data_}).contains("interval"));
+  const json learned = result(train("y"))["interval"];
+  EXPECT_EQ(learned["level"], 0.9);
+  EXPECT_GT(learned["coverage"], 0.7);
+  EXPECT_GT(learned["mean_width"], 0);
+
+  // Of an ensemble, the residuals are those of all training rows.
+  const Words ensemble{"train", data_, "--target", "y", "--save", model_, "--ensemble", "2", "--epochs", "2"};
+  ASSERT_EQ(run_tool(ensemble).exit_code, 0);
+  EXPECT_EQ(run_tool({"predict", model_, data_, "--interval", "98"}).exit_code, 0);
+  expect_refusal({"predict", model_, data_, "--interval", "99.9"}, 2, "360 residuals, too few for 99.9 % intervals");
+}
+
+TEST_F(TrainTool, RefusesIntervalsWhereThereAreNone) {
+  const Words predict{"predict", model_, data_, "--interval", "90"};
+  for (const char* level : {"0", "100", "nan", "-5", "most"}) {
+    expect_refusal({"predict", model_, data_, "--interval", level}, 2, "--interval");
+  }
+  EXPECT_FALSE(result(train("label")).contains("interval"));
+  expect_refusal(predict, 2, "predicts classes");
+  result(train("y", {"--validation", "0"}));
+  expect_refusal(predict, 2, "holds no residuals");
+  expect_refusal({"evaluate", model_, data_, "--interval", "90"}, 2, "holds no residuals");
+  ASSERT_EQ(run_tool({"train", data_, "--target", "y", "--stream", "--quiet", "--save", model_}).exit_code, 0);
+  expect_refusal(predict, 2, "the model of a stream holds no residuals");
+}
+
+TEST_F(TrainTool, LearnsFromTheColumnsThatItIsTold) {
+  const std::string file = write("columns.csv", [] {
+    RandomStream stream(2, "columns");
+    std::string lines = "a,b,\"c, d\",e,y\n";
+    for (int i = 0; i < 300; ++i) {
+      const double a = stream.normal();
+      lines += fmt::format("{},{},{},{},{}\n", a, stream.normal(), stream.normal(), i, 3 * a);
+    }
+    return lines;
+  }());
+  const auto run = [&](const Words& more) {
+    return Words{"train", file, "--target", "y", "--save", model_} + quick + more;
+  };
+  for (const Words& words : {Words{"--features", "a,b"}, Words{"--drop", "\"c, d\", e"}}) {
+    const Outcome outcome = run_tool(run(words));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "") << "no warning of a column that is left out";
+    EXPECT_TRUE(contains(outcome.out, "  left out: 'c, d' and 'e'\n")) << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, ", 2 features;"));
+    const json data = events(run_tool(run(words + Words{"--json"})).out).front();
+    EXPECT_EQ(data["left_out_columns"], (json{"c, d", "e"}));
+    EXPECT_EQ(data["features"], 2);
+    // A table to predict need not have them.
+    EXPECT_EQ(run_tool({"predict", model_, write("new.csv", "b,a\n1,2\n")}).exit_code, 0);
+  }
+  const std::string both = content_of(model_);
+  ASSERT_EQ(run_tool(run({"--features", "b,a"})).exit_code, 0);
+  EXPECT_EQ(content_of(model_).size(), both.size()) << "the order of the names does not count";
+  expect_refusal(run({"--drop", "bb"}), 2, "no column 'bb', did you mean 'b'?");
+  expect_refusal(run({"--features", "a,y"}), 2, "'y' is the target");
+  expect_refusal(run({"--features", "a,b", "--split-by", "b"}), 2, "'b' is no input: it holds the groups");
+  expect_refusal(run({"--features", "a", "--drop", "b"}), 2, "--drop cannot be given with --features");
+  expect_refusal(run({"--features", "a,,b"}), 2, "a column without a name");
+  expect_refusal(run({"--drop", "\"a"}), 2, "a quote in '\"a' is not closed");
+  expect_refusal(run({"--drop", "a,b,e,\"c, d\""}), 2, "there is no column besides the target");
+  expect_refusal(run({"--split", "random", "--split-by", "b"}), 2, "--split cannot be given where groups");
+}
+
+TEST_F(TrainTool, CrossValidates) {
+  const Words command = Words{"train", data_, "--target", "y", "--folds", "4"} + quick;
+  const Outcome shown = run_tool(command);
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  for (const char* part :
+       {"fold  4  260 rows to train on, 40 to validate, 100 to test", "mean of 4 folds ", "\n    deviation",
+        " than least squares on the 400 rows of all folds", "no model is saved"}) {
+    EXPECT_TRUE(contains(shown.out, part)) << part << "\n" << shown.out;
+  }
+  const auto lines = events(run_tool(command + Words{"--json"}).out);
+  ASSERT_EQ(lines.size(), 5U);
+  double mean = 0;
+  for (std::size_t k = 0; k < 4; ++k) mean += lines[k]["metrics"]["test"]["rmse"].get<double>() / 4;
+  const json& last = lines.back();
+  EXPECT_NEAR(last["metrics"]["test"]["rmse"], mean, 1e-12);
+  double square = 0;
+  for (std::size_t k = 0; k < 4; ++k) square += std::pow(lines[k]["metrics"]["test"]["rmse"].get<double>() - mean, 2);
+  EXPECT_NEAR(last["deviations"]["test"]["rmse"], std::sqrt(square / 3), 1e-12);
+  EXPECT_TRUE(last["baselines"]["least_squares"]["test"]["rmse"].is_number());
+  EXPECT_TRUE(last["baseline_deviations"]["best_constant"]["test"]["mae"].is_number());
+  EXPECT_TRUE(last["verdict"]["text"].is_string());
+  EXPECT_EQ(result(command), last) << "the same numbers again";
+
+  EXPECT_EQ(result({"train", data_, "--target", "label", "--folds", "2", "--ensemble", "2", "--epochs", "2"})["folds"],
+            2);
+  EXPECT_EQ(result(Words{"train", data_, "--target", "city", "--folds", "2"} + quick)["model"], "mlp:8,8");
+  expect_refusal(command + Words{"--save", model_}, 2, "--save cannot be given with --folds");
+  expect_refusal(command + Words{"--test", "0.2"}, 2, "--test cannot be given with --folds");
+  expect_refusal(command + Words{"--split-time", "w"}, 2, "--split-time cannot be given with --folds");
+  expect_refusal(command + Words{"--folds", "1"}, 2, "--folds");
+  expect_refusal({"train", data_, "--target", "y", "--folds", "4", "--stream"}, 2,
+                 "--folds cannot be given with --stream");
+  const std::string few = write("few.csv", "x,y\n1,2\n2,3\n3,5\n4,1\n5,9\n");
+  expect_refusal(Words{"train", few, "--target", "y", "--folds", "3"} + quick, 2, "too few rows for 3 folds");
+}
+
+TEST_F(TrainTool, KeepsABudget) {
+  const std::string other = path("other.ignd");
+  for (const Words& how : {Words{"--fast", "--lr", "0.01"}, Words{"--ensemble", "2"}}) {
+    const Words plain = Words{"train", data_, "--target", "y", "--save"};
+    // A long time is enough for all epochs, and a short one for a few; which ones is printed.
+    const auto all = events(run_tool(plain + Words{model_, "--budget", "1h", "--json"} + how).out);
+    EXPECT_EQ(all.at(1)["event"], "budget");
+    EXPECT_EQ(all[1]["epochs"], all[1]["planned"]);
+    ASSERT_EQ(run_tool(plain + Words{other} + how).exit_code, 0);
+    EXPECT_EQ(content_of(model_), content_of(other)) << "the budget changes nothing else";
+    const double seconds = 3.5 * all[1]["seconds_of_an_epoch"].get<double>();
+    const auto few =
+        events(run_tool(plain + Words{model_, "--budget", fmt::format("{}s", seconds), "--json"} + how).out);
+    if (few.empty()) continue;  // the machine is four times as busy as a moment ago
+    EXPECT_GE(few.at(1)["epochs"], 1);
+    EXPECT_LE(few[1]["epochs"], few[1]["planned"]);
+    EXPECT_EQ(few.back()["epochs"], few[1]["epochs"]);
+    const std::string repeat = few[1]["repeat"];
+    const std::string command = fmt::format("$ignd train {} --target y --save {} --quiet {} {}", data_, other, repeat,
+                                            how[0] == "--fast" ? "--fast --lr 0.01" : "");
+    ASSERT_EQ(run_shell(command).exit_code, 0);
+    EXPECT_EQ(content_of(model_), content_of(other)) << repeat;
+  }
+  expect_refusal({"train", data_, "--target", "y", "--budget", "soon"}, 2, "such as 90s, 10m or 2h");
+  expect_refusal({"train", data_, "--target", "y", "--budget", "1m", "--epochs", "3"}, 2, "--epochs cannot be given");
+  const Outcome short_time = run_tool({"train", data_, "--target", "y", "--budget", "0.000000001s", "--quiet"});
+  EXPECT_EQ(short_time.exit_code, 1);
+  EXPECT_TRUE(contains(short_time.err, "too short for a single epoch, which takes about ")) << short_time.err;
+}
+
+TEST_F(TrainTool, WritesThePredictionsOfRowsThatItHasNotLearnedFrom) {
+  const std::string out = path("made.csv");
+  for (const char* target : {"y", "label", "city"}) {
+    ASSERT_EQ(run_tool(train(target, {"--predictions", out})).exit_code, 0);
+    const Words made = lines_of(content_of(out));
+    ASSERT_EQ(made.size(), 81U);
+    const Words all = lines_of(run_tool({"predict", model_, data_}).out);
+    EXPECT_EQ(made[0], "row,part,target," + all[0].substr(4));
+    std::size_t tests = 0;
+    for (std::size_t i = 1; i < made.size(); ++i) {
+      const std::size_t row = std::stoul(made[i]);
+      const std::string predicted = all.at(row).substr(all[row].find(','));
+      EXPECT_TRUE(made[i].ends_with(predicted)) << made[i] << " " << all[row];
+      tests += contains(made[i], ",test,") ? 1 : 0;
+      EXPECT_EQ(contains(made[i], ",test,"), i > 40) << "validation rows first";
+    }
+    EXPECT_EQ(tests, 40U);
+  }
+  // Of an ensemble, validation rows are predicted by the network that has not seen them.
+  const Words ensemble{"train", data_, "--target", "y", "--save", model_, "--ensemble", "2", "--epochs", "2"};
+  ASSERT_EQ(run_tool(ensemble + Words{"--predictions", out}).exit_code, 0);
+  EXPECT_EQ(lines_of(content_of(out)).size(), 81U);
+  expect_refusal(train("y", {"--predictions", data_}), 1, "data");
+  expect_refusal(train("y", {"--predictions", model_}), 1, "the model");
+  const Outcome nowhere = run_tool(train("y", {"--predictions", path("no/such/folder.csv")}));
+  EXPECT_EQ(nowhere.exit_code, 1);
 }
 
 TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {
@@ -401,7 +621,7 @@ TEST_F(TrainTool, WarnsOfDatesThatMayBeTwoThingsAndOfRowNumbers) {
   const Outcome outcome = run_tool(command);
   EXPECT_EQ(
       outcome.err,
-      "ignd: warning: column 'number' counts the rows; remove it if it is only their number\n"
+      "ignd: warning: column 'number' counts the rows; leave it out with --drop if it is only their number\n"
       "ignd: warning: column 'day' is taken for texts: its dates may have the day first or the month first\n"
       "ignd: warning: column 'stray' is taken for texts because of 'soon'; most of its values are numbers or dates\n"
       "ignd: warning: column 'money' is taken for texts: its numbers or dates are not all written in the same way\n");

@@ -25,6 +25,11 @@ struct Prediction {
   std::string name = {};                   // in a file: the number of the row, counted from 1, or the name of the file
 };
 
+// Where the true number of a prediction is expected.
+struct PredictionInterval {
+  double low = 0, high = 0;
+};
+
 // What a model says of the rows of a table, one after the other.
 struct Predictions {
   std::vector<double> values = {};         // as Prediction::value
@@ -89,6 +94,12 @@ class IGND_API ModelFile {
   // columns are ignored. Throws InvalidArgument if a column is missing or the model's samples are no rows, and
   // BadSample if a cell is not what it was in training.
   Prediction predict(const std::map<std::string, std::string>& row) const;
+
+  // The interval around a predicted number that holds a share of `level` of the rows, such as 0.9, as `ignd predict
+  // --interval` prints it: split-conformal prediction from rows that the model has not learned from. Throws
+  // InvalidArgument for a model of classes, for one that holds no residuals of such rows, and for a level that they are
+  // too few for.
+  PredictionInterval interval(double predicted, double level) const;
 
   // Predicts all samples of a source, as `ignd predict` does: the rows of a table in their order, or the files of a
   // folder, of an archive, or a single one, by name. Files that cannot be read are left out. Throws FileError.

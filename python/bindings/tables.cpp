@@ -90,6 +90,18 @@ nb::tuple importance(const ModelFile& model, const PythonFrame& frame, std::size
   return nb::make_tuple(made.measure, made.score, columns);
 }
 
+// A row of low and high for each prediction.
+Numbers<2> intervals(const ModelFile& model, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> made,
+                     double level) {
+  std::vector<double> ends;
+  for (std::size_t i = 0; i < made.shape(0); ++i) {
+    const auto [low, high] = model.interval(made.data()[i], level);
+    ends.push_back(low);
+    ends.push_back(high);
+  }
+  return to_numpy<2>(std::move(ends), {made.shape(0), 2});
+}
+
 nb::tuple encode_frame(const ModelFile& model, const PythonFrame& frame) {
   ignd::EncodedRows rows = compute_interruptibly(nb::none(), [&](Watch&) { return model.encode_frame(frame.frame); });
   auto* values = new std::vector<float>(std::move(rows.values));
@@ -197,6 +209,8 @@ void bind_tables(nb::module_& module) {
            nb::arg("seed") = 1,
            "The measure, its value, and for each column its name, what the measure rises by if it is shuffled, and the "
            "deviation over the shuffles; most important first.")
+      .def("intervals", &intervals, nb::arg("predicted"), nb::arg("level") = 0.9,
+           "The low and the high end of the interval around each predicted number, a row for each.")
       .def_prop_ro("loss", &ModelFile::loss)
       .def("encode_frame", &encode_frame, nb::arg("frame"), "The inputs and the targets of the model for rows.")
       .def("model", &ModelFile::model, "A copy of the model alone, whose inputs `encode_frame` makes.")

@@ -295,6 +295,21 @@ class IgndRegressor(RegressorMixin, _TableEstimator):  # type: ignore[misc]
         """
         return self._importance(X, _numeric_target(y), repeats, rows, random_state, categories=False)
 
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:  # noqa: N803
+        """Intervals that hold the true numbers of a share of `level` of the rows: an array of low and high.
+
+        They come from residuals of rows that `fit` did not learn from (split-conformal prediction). A model that was
+        fitted without validation rows, or by `partial_fit`, has none.
+
+        >>> import numpy as np
+        >>> x = np.linspace(-1, 1, 300).reshape(-1, 1)
+        >>> model = IgndRegressor(model="linear", optimizer="ignd", lr=0.1).fit(x, 3 * x[:, 0])
+        >>> low, high = model.predict_interval([[0.5]], level=0.8)[0]
+        >>> bool(low < 1.5 + 0.05 and high > 1.5 - 0.05)
+        True
+        """
+        return cast("np.ndarray", self.model_.intervals(self.predict(X), level))
+
 
 def _numeric_target(y: Any) -> np.ndarray:
     targets: np.ndarray = column_or_1d(np.asarray(y), warn=True)

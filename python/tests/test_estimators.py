@@ -200,6 +200,35 @@ def test_partial_fit_says_what_it_cannot_weigh(messy):
         IgndClassifier(model="mlp:8").partial_fit(X, messy["rooms"], sample_weight=np.ones(len(X)))
 
 
+def test_intervals_hold_what_they_promise(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    model = IgndRegressor(random_state=1, **QUICK).fit(X[:300], y[:300])
+    ends = model.predict_interval(X, level=0.5)
+    assert ends.shape == (len(X), 2)
+    assert (ends[:, 0] < ends[:, 1]).all()
+    low, high = model.predict_interval(X, level=0.8).T
+    assert ((low <= ends[:, 0]) & (high >= ends[:, 1])).all()
+    predicted = model.predict(X[:1])[0]
+    assert ends[0].tolist() == model.model_.intervals(np.array([predicted]), 0.5)[0].tolist()
+    with pytest.raises(ignd.IgndError, match="too few for 99.9 % intervals"):
+        model.predict_interval(X, level=0.999)
+    with pytest.raises(ignd.IgndError, match="holds no residuals"):
+        IgndRegressor(random_state=1, validation=0, **QUICK).fit(X, y).predict_interval(X)
+    with pytest.raises(ignd.IgndError, match="holds no residuals"):
+        model.partial_fit(X, y).predict_interval(X)
+
+
+def test_columns_can_be_left_out(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    X = X.rename(columns={"fee": "the fee, in $"})
+    dropped = IgndRegressor(random_state=1, drop=["the fee, in $", "built"], **QUICK).fit(X, y)
+    chosen = IgndRegressor(random_state=1, features="size,town,lift,rooms", **QUICK).fit(X, y)
+    assert dropped.model_.columns == ["size", "town", "lift", "rooms"]
+    assert (dropped.predict(X) == chosen.predict(X)).all()
+    with pytest.raises(ignd.IgndError, match="no column 'rooom', did you mean 'rooms'"):
+        IgndRegressor(drop="rooom", **QUICK).fit(X, y)
+
+
 def test_partial_fit_of_classes(messy):
     X, y = messy.drop(columns="rooms"), messy["rooms"]
     model = IgndClassifier(lr=0.01, optimizer="ignd")

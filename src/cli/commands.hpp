@@ -39,6 +39,7 @@ struct CompareOptions {
   std::uint64_t jobs = 0;  // of each rank; 0: as many as it has cores
   std::string out;         // empty: named after the data
   std::string shard;       // "3/8"; empty: all runs
+  bool json = false;
 };
 
 // Trains with every optimizer at every rate and seed, except for runs that are stored already, and recommends one.
@@ -67,7 +68,9 @@ inline constexpr const char* preview_folder = "results-preview";
 inline std::string comparison_folder(const std::string& name) { return "compare-" + name; }
 
 // Writes the report of a folder of results, finished or not.
-int make_report(const std::string& folder);
+enum class Announce { nothing, path };
+int make_report(const std::string& folder, Announce announce = Announce::path);
+std::string report_path(const std::string& folder);
 
 struct DataOptions {
   std::string name;

@@ -60,13 +60,17 @@ void add_train(CLI::App& app, TrainOptions& options, ignd::Communicator& ranks, 
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   command->add_option("data", options.spec.data.path, any_data);
   add_run_options(command, options.spec, [](const ignd::RunKey&) { return true; });
+  check_count(command->add_option("--folds", options.folds,
+                                  "Cross-validate a table instead: train on all folds but one, for each of them"),
+              2, 100)
+      ->group("Data");
+  command->add_option("--budget", options.budget, "Time limit, kept by training for fewer epochs: 90s, 10m, 2h")
+      ->group("Training");
   const char* streams = "Streams";
   command->add_flag("--stream", options.stream, "Learn a linear model online, in one pass and constant memory")
       ->group(streams);
   check_count(command->add_option("--bits", options.bits, "2^bits weights for hashed features"), 1, 31)
       ->capture_default_str()
-      ->group(streams);
-  command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
       ->group(streams);
   check_count(command->add_option("--threads", options.threads, "Parser threads; the model does not depend on them"), 1,
               64)
@@ -83,6 +87,11 @@ void add_train(CLI::App& app, TrainOptions& options, ignd::Communicator& ranks, 
   command
       ->add_option("--log-steps", options.log_steps,
                    "CSV file for quantiles of xi, s, h and the length of the steps, over 200 intervals")
+      ->group(output);
+  command
+      ->add_option(
+          "--predictions", options.predictions,
+          "CSV file for the predictions of the validation and test rows; of a stream, for all as they are made")
       ->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
@@ -124,6 +133,7 @@ void add_compare(CLI::App& app, CompareOptions& options, ignd::Communicator& ran
   command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
   command->add_option("--shard", options.shard, shard_help)->group(comparison);
+  command->add_flag("--json", options.json, "The result as one JSON object")->group(comparison);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() == 0 || option->get_positional()) continue;
@@ -150,6 +160,16 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   add_reading(predicting, {"format", "delimiter", "header", "decimal", "bad-rows"},
               "Rows that cannot be read: stop at the first, or skip (no prediction) and count them");
   predicting->add_option("-o,--output", options.output, "File for the predictions (default: the standard output)");
+  const auto add_interval = [&](CLI::App* command, const char* what) {
+    ignd::SettingKey key;
+    key.kind = ignd::SettingKey::Kind::number;
+    key.default_value = "90";
+    key.low = 1;
+    key.high = 99.99;
+    const auto set = [&](const std::string& level) { options.interval = ignd::parse_number(level, "level"); };
+    check_by(command->add_option_function<std::string>("--interval", set, what), key);
+  };
+  add_interval(predicting, "Print low and high ends of intervals that hold so many per cent of the rows: 90");
   predicting->add_option("--keep", options.keep, "Columns to copy to the predictions, separated by commas")
       ->delimiter(',');
   predicting->final_callback([&, predicting] {
@@ -160,6 +180,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   CLI::App* evaluating = add_command("evaluate", "Evaluate a trained model on data with the target");
   add_reading(evaluating, {"format", "delimiter", "header", "decimal", "weight", "bad-rows"},
               "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
+  add_interval(evaluating, "Measure how many rows are in their intervals of so many per cent: 90");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&, evaluating] {
     options.given.names = given_names(*evaluating);

@@ -83,6 +83,7 @@ int predict(const UseOptions& options) {
   if (!options.output.empty()) refuse_same_file(options.output, options.model, "the model");
   refuse_model(options.spec.data.path);
   const auto model = TrainedModel::load(options.model, Checkpoint::read(options.model));
+  const AskedIntervals asked = asked_intervals(options, *model);
   NewData data = new_data(options, *model);
   if (!options.output.empty()) check_can_save(options.output, options.spec.data);
   std::optional<Progress> progress;
@@ -92,7 +93,8 @@ int predict(const UseOptions& options) {
   };
 
   Output output(options.output);
-  const PredictionFormat format(model->reads_table(options.spec.data) ? "row" : "file", options.keep, model->classes());
+  const PredictionFormat format(model->reads_table(options.spec.data) ? "row" : "file", options.keep, model->classes(),
+                                asked);
   data.before_wait = [&] { output.flush(); };
   bool any = false;
   const PredictionReport report = model->predict(data, [&](const PredictedSample& sample) {

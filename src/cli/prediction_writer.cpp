@@ -21,10 +21,11 @@
 namespace ignd::cli {
 
 PredictionFormat::PredictionFormat(std::string first, std::span<const std::string> kept,
-                                   std::span<const std::string> classes)
-    : probabilities_(classes.size() == 2 ? 1 : classes.size()), header_(std::move(first)) {
+                                   std::span<const std::string> classes, AskedIntervals asked)
+    : probabilities_(classes.size() == 2 ? 1 : classes.size()), asked_(asked), header_(std::move(first)) {
   for (const std::string& column : kept) header_ += "," + csv_bytes(column);
   header_ += ",prediction";
+  if (asked_.intervals != nullptr) header_ += ",low,high";
   if (probabilities_ == 1) header_ += ",probability";
   if (probabilities_ > 1) {
     for (const std::string& name : classes) header_ += "," + csv_bytes("probability_" + name);
@@ -37,9 +38,12 @@ void PredictionFormat::append(std::string& text, const PredictedSample& sample) 
   text += csv_bytes(prediction.name);
   for (const std::string& field : sample.kept) text += "," + csv_bytes(field);
   if (!sample.usable) {
-    text.append(1 + probabilities_, ',');
+    text.append(1 + probabilities_ + (asked_.intervals != nullptr ? 2 : 0), ',');
   } else if (prediction.probabilities.empty()) {
     text += "," + format_number(prediction.value);
+    if (asked_.intervals == nullptr) return text.push_back('\n');
+    const auto [low, high] = asked_.intervals->at(prediction.value, asked_.level);
+    text += "," + format_number(low) + "," + format_number(high);
   } else {
     text += "," + csv_bytes(prediction.label);
     const auto shown = std::span(prediction.probabilities).last(probabilities_);

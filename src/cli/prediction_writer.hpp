@@ -16,11 +16,19 @@ namespace ignd::cli {
 
 struct TrainOptions;
 
+// The intervals of some level, a share of the rows; null if none are asked for.
+struct AskedIntervals {
+  const PredictionIntervals* intervals = nullptr;
+  double level = 0;
+};
+
 // Predictions as comma-separated values: "row" or "file", columns that are passed on from the data, and the prediction:
-// a number; or a class, with the probability of the positive one of two, or of each of more than two.
+// a number, with the ends of its interval if it is asked for; or a class, with the probability of the positive one of
+// two, or of each of more than two.
 class PredictionFormat {
  public:
-  PredictionFormat(std::string first, std::span<const std::string> kept, std::span<const std::string> classes);
+  PredictionFormat(std::string first, std::span<const std::string> kept, std::span<const std::string> classes,
+                   AskedIntervals asked = {});
 
   const std::string& header() const { return header_; }
   // Appends a line; that of a sample that is not usable has empty fields behind the kept ones.
@@ -28,6 +36,7 @@ class PredictionFormat {
 
  private:
   std::size_t probabilities_ = 0;  // fields for them
+  AskedIntervals asked_;
   std::string header_;
 };
 

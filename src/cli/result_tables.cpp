@@ -1,5 +1,6 @@
 #include "cli/result_tables.hpp"
 
+#include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/statistics.hpp"
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -16,54 +18,17 @@
 namespace ignd::cli {
 namespace {
 
-struct Measure {
-  std::string key;      // in JSON
-  std::string heading;  // of a column
-  std::optional<double> value;
-};
-using Measures = std::vector<Measure>;
-
-// Sums and squares of very large errors are not numbers.
-std::optional<double> finite(std::optional<double> value) {
-  return value && std::isfinite(*value) ? value : std::nullopt;
-}
-
-Measures measures(const Scores& quality) {
-  if (quality.regression) {
-    const RegressionMetrics& m = *quality.regression;
-    // Squares of very small errors are 0.
-    const std::optional<double> rmse = m.rmse == 0 && m.mae > 0 ? std::nullopt : std::optional(m.rmse);
-    return {{"mape", "mape", finite(m.mape)},
-            {"rmse", "rmse", finite(rmse)},
-            {"mae", "mae", finite(m.mae)},
-            {"r2", "r2", finite(m.r2)}};
-  }
-  if (quality.classification) {
-    const ClassificationMetrics& m = *quality.classification;
-    return {{"accuracy", "accuracy", m.accuracy},
-            {"log_loss", "log_loss", m.log_loss},
-            {"auc", "auc", m.auc},
-            {"average_precision", "avg_prec", m.average_precision},
-            {"precision", "precision", m.precision},
-            {"recall", "recall", m.recall},
-            {"f1", "f1", m.f1},
-            {"calibration_error", "calib_err", m.calibration_error}};
-  }
-  if (quality.multiclass) {
-    const MulticlassMetrics& m = *quality.multiclass;
-    return {{"accuracy", "accuracy", m.accuracy},
-            {"log_loss", "log_loss", m.log_loss},
-            {"macro_f1", "macro_f1", m.macro_f1}};
-  }
-  return {};
-}
-
 // Why there is no percentage error.
 std::string mape_note(const Scores& quality) {
   if (!quality.regression || quality.regression->mape) return "";
   const double nearest = quality.regression->nearest_to_zero;
   return fmt::format("  mape is n/a: a target is {}, and its row alone would decide it\n",
                      nearest > 0 ? fmt::format("{:.2g} of their mean size", nearest) : "zero");
+}
+
+std::string bars_note(const ErrorBars& bars) {
+  if (!bars) return bars.missing;
+  return fmt::format("error bars from {} resamples of the rows", with_commas(bars.resamples));
 }
 
 using Words = std::vector<std::string>;
@@ -181,20 +146,41 @@ std::optional<MulticlassMetrics> confusion_in(const Scores& quality) {
   return metrics;
 }
 
+// Of each score over the folds; nothing where a fold does not have it.
+std::vector<Spread> spreads_of(const CrossValidation::Predictor& predictor) {
+  std::vector<std::vector<double>> values(measures(predictor.scores[0]).size());
+  for (const Scores& scores : predictor.scores) {
+    const std::vector<Measure> measured = measures(scores);
+    for (std::size_t m = 0; m < measured.size() && m < values.size(); ++m) {
+      if (measured[m].value) values[m].push_back(*measured[m].value);
+    }
+  }
+  std::vector<Spread> spreads;
+  for (const auto& of_folds : values) {
+    spreads.push_back(of_folds.size() == predictor.scores.size() ? spread_of(of_folds) : Spread());
+  }
+  return spreads;
+}
+
 // Rates that were given, as those of the baselines, mean nothing.
 std::string rate_cell(const MethodResults& method) {
   if (method.search.empty()) return "";
   return method.rate ? rate_text(*method.rate) : "none";
 }
 
-std::string failures_cell(const MethodResults& method) {
-  if (method.search.empty()) return "";
+std::pair<std::uint64_t, std::uint64_t> failures_of(const MethodResults& method) {
   std::uint64_t failed = 0;
   std::uint64_t done = 0;
   for (const RateResult& rate : method.search) {
     failed += rate.failed;
     done += rate.done;
   }
+  return {failed, done};
+}
+
+std::string failures_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  const auto [failed, done] = failures_of(method);
   return fmt::format("{} of {}", failed, done);
 }
 
@@ -234,19 +220,51 @@ std::string aligned(const std::vector<Words>& lines) {
 }
 
 void print_table(const std::vector<std::string>& parts, const std::vector<Evaluated>& rows) {
-  std::size_t width = 0;
+  const std::string from = fmt::format("  {:.0f} % from", 100 * error_bar_level), to = "       to";
+  std::size_t width = from.size();
   for (const Evaluated& row : rows) width = std::max(width, row.name.size());
   for (const std::string& part : parts) width = std::max(width, part.size());
+  const auto print_cells = [&](const std::string& name, const auto& cells) {
+    print("  {:<{}}", name, width);
+    for (const std::optional<double>& cell : cells) print(" {:>10}", in_short(cell));
+    print("\n");
+  };
+  const auto print_bars = [&](const ErrorBars& bars) {
+    std::vector<std::optional<double>> lows, highs;
+    for (const auto& interval : bars.intervals) {
+      lows.push_back(interval ? std::optional(interval->low) : std::nullopt);
+      highs.push_back(interval ? std::optional(interval->high) : std::nullopt);
+    }
+    print_cells(from, lows);
+    print_cells(to, highs);
+  };
   for (std::size_t part = 0; part < parts.size(); ++part) {
     print("{}{:<{}}", part > 0 ? "\n" : "", parts[part], width + 2);
     for (const Measure& measure : measures(rows[0].on[part])) print(" {:>10}", measure.heading);
     print("\n");
     for (const Evaluated& row : rows) {
-      print("  {:<{}}", row.name, width);
-      for (const Measure& measure : measures(row.on[part])) print(" {:>10}", in_short(measure.value));
-      print("\n");
+      std::vector<std::optional<double>> values;
+      for (const Measure& measure : measures(row.on[part])) values.push_back(measure.value);
+      print_cells(row.name, values);
+      if (part < row.bars.size() && row.bars[part] && *row.bars[part]) print_bars(*row.bars[part]);
     }
     print("{}", mape_note(rows[0].on[part]));
+    if (part < rows[0].bars.size() && rows[0].bars[part]) print("  {}\n", bars_note(*rows[0].bars[part]));
+  }
+}
+
+void set_error_bars(JsonLine& line, const std::string& part, const Scores& quality, const ErrorBars& bars) {
+  if (!bars) {
+    line.set("error_bars." + part + ".missing", bars.missing);
+    return;
+  }
+  line.set("error_bars.level", error_bar_level).set("error_bars." + part + ".resamples", std::uint64_t{bars.resamples});
+  const std::vector<Measure> shown = measures(quality);
+  for (std::size_t m = 0; m < shown.size(); ++m) {
+    const auto& interval = bars.intervals[m];
+    if (!interval) continue;
+    const std::vector<double> ends{interval->low, interval->high};
+    line.set("error_bars." + part + "." + shown[m].key, std::span(ends));
   }
 }
 
@@ -255,6 +273,55 @@ void set_metrics(JsonLine& line, const std::string& prefix, const Scores& qualit
   if (quality.regression && !quality.regression->mape) {
     line.set(prefix + ".target_nearest_to_zero", quality.regression->nearest_to_zero);
   }
+}
+
+void print_fold_scores(const std::vector<CrossValidation::Predictor>& predictors) {
+  const std::string deviation = "  deviation";
+  const std::string title = fmt::format("mean of {} folds", predictors[0].scores.size());
+  std::size_t width = title.size();
+  for (const auto& predictor : predictors) width = std::max(width, predictor.name.size());
+  print("{:<{}}", title, width + 2);
+  for (const Measure& measure : measures(predictors[0].scores[0])) print(" {:>10}", measure.heading);
+  print("\n");
+  for (const auto& predictor : predictors) {
+    const std::vector<Spread> spreads = spreads_of(predictor);
+    print("  {:<{}}", predictor.name, width);
+    for (const Spread& spread : spreads) print(" {:>10}", in_short(spread.mean));
+    print("\n  {:<{}}", deviation, width);
+    for (const Spread& spread : spreads) print(" {:>10}", in_short(spread.deviation));
+    print("\n");
+  }
+}
+
+std::string baseline_key(std::string name) {
+  std::ranges::replace(name, ' ', '_');
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+void set_fold_scores(JsonLine& line, const CrossValidation::Predictor& predictor) {
+  const bool is_model = predictor.name == "model";
+  const std::string key = baseline_key(predictor.name);
+  const std::string means = is_model ? "metrics.test." : "baselines." + key + ".test.";
+  const std::string deviations = is_model ? "deviations.test." : "baseline_deviations." + key + ".test.";
+  const std::vector<Measure> shown = measures(predictor.scores[0]);
+  const std::vector<Spread> spreads = spreads_of(predictor);
+  for (std::size_t m = 0; m < shown.size(); ++m) {
+    line.set(means + shown[m].key, spreads[m].mean).set(deviations + shown[m].key, spreads[m].deviation);
+  }
+}
+
+void set_verdict(JsonLine& line, const Verdict& verdict, const std::string& text) {
+  line.set("verdict.text", text).set("verdict.standing", to_string(verdict.standing));
+  line.set("verdict.baseline", verdict.baseline).set("verdict.lower_by", verdict.lower_by);
+  if (!verdict.interval) return;
+  const std::vector<double> ends{verdict.interval->low, verdict.interval->high};
+  line.set("verdict.interval", std::span(ends));
+}
+
+void set_coverage(JsonLine& line, const IntervalCoverage& coverage) {
+  line.set("interval.level", coverage.level).set("interval.coverage", coverage.share);
+  line.set("interval.mean_width", coverage.mean_width);
 }
 
 std::string confusion_text(const MulticlassMetrics& metrics, std::span<const std::string> classes) {
@@ -275,6 +342,24 @@ std::string confusion_text(const Scores& quality, std::span<const std::string> c
 
 void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes) {
   if (const auto confusion = confusion_in(quality)) set_confusion(line, *confusion, classes);
+}
+
+void set_comparison(JsonLine& line, const PanelResults& panel) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  Words names;
+  std::vector<double> rates, means, deviations, runs, failures;
+  for (const MethodResults& method : panel.methods) {
+    const Spread score = summarize(method).all;
+    const auto [failed, done] = failures_of(method);
+    names.push_back(method.name);
+    rates.push_back(method.rate.value_or(none));
+    means.push_back(score.mean.value_or(none));
+    deviations.push_back(score.deviation.value_or(none));
+    runs.push_back(static_cast<double>(done));
+    failures.push_back(static_cast<double>(failed));
+  }
+  line.set("methods", std::span<const std::string>(names)).set("rates", rates).set("means", means);
+  line.set("deviations", deviations).set("runs", runs).set("failed", failures);
 }
 
 void print_comparison(const PanelResults& panel, const ScoreInfo& metric) {

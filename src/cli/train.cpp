@@ -37,6 +37,8 @@ TrainOptions checked_for_stream(TrainOptions options) {
   options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
   options.given.refuse({"report"},
                        "cannot be given with --stream: it reports on test rows, which a stream has none of");
+  options.given.refuse({"folds"}, "cannot be given with --stream: it is measured as it learns");
+  options.given.refuse({"budget"}, "cannot be given with --stream: it learns from every example once");
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(
@@ -92,6 +94,18 @@ int serve_train(const TrainOptions& options, DataKind kind, Communicator& ranks)
   return 0;
 }
 
+int cross_validate(TrainOptions options, DataKind kind) {
+  const GivenKeys& given = options.given;
+  if (kind != DataKind::table) throw InvalidArgument("--folds can only be given for tables");
+  given.refuse({"save", "save-every", "resume", "log-steps", "predictions"},
+               "cannot be given with --folds: it trains a model for each fold, and keeps none");
+  given.refuse({"budget"}, "cannot be given with --folds; choose the --epochs");
+  given.refuse({"test"}, "cannot be given with --folds: each fold is the test set of one model");
+  given.refuse({"split-time"}, "cannot be given with --folds: the past of a fold may be among its test rows");
+  options.spec.dataset.folds = options.folds;
+  return cross_validate_on(options);
+}
+
 }  // namespace
 
 int train(TrainOptions given, Communicator& ranks) {
@@ -102,9 +116,10 @@ int train(TrainOptions given, Communicator& ranks) {
     refuse_ranks(ranks, "--stream learns in one process");
     return train_stream(checked_for_stream(std::move(given)));
   }
-  given.given.refuse({"bits", "predictions", "threads"}, "can only be given with --stream");
+  given.given.refuse({"bits", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
   given.spec = complete_spec(std::move(given.spec), given.given, kind);
+  if (given.folds > 0) return cross_validate(std::move(given), kind);
   const TrainOptions& options = given;
   if (!options.spec.is_ensemble()) refuse_ranks(ranks, "a single network is trained by one process");
   if (options.spec.data.path == "-") refuse_ranks(ranks, "the standard input belongs to one process");
@@ -114,12 +129,21 @@ int train(TrainOptions given, Communicator& ranks) {
   if (options.spec.batch.size > 0) {
     options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
   }
+  if (!options.budget.empty()) {
+    options.given.refuse({"epochs"}, "cannot be given with --budget, which chooses the epochs");
+    options.given.refuse({"resume"}, "cannot be given with --budget: a run is resumed with the epochs it began with");
+    parse_duration(options.budget);
+  }
   if (!options.resume.empty()) {
     options.given.refuse({"log-steps"}, "cannot be given with --resume: the steps before are not in the saved run");
   }
   OutputFile file({options.save, options.resume}, options.spec.data);
   if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
   if (options.report) check_report(report_path(file.path()), options.spec.data);
+  if (!options.predictions.empty()) {
+    check_log_file(options.predictions, options.spec.data, file.path());
+    if (!options.log_steps.empty()) refuse_same_file(options.predictions, options.log_steps, "the log of the steps");
+  }
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {

@@ -23,7 +23,10 @@ struct TrainOptions {
   std::string save;  // empty: named after the data
   std::uint64_t save_every = 0;
   std::string resume;
-  std::string log_steps;  // empty: the steps are not logged
+  std::string log_steps;    // empty: the steps are not logged
+  std::string predictions;  // file for those of a stream, or of the validation and test rows; empty: none
+  std::uint64_t folds = 0;  // of a cross-validation; 0: none
+  std::string budget;       // time that training may take; empty: no limit
   bool json = false;
   bool quiet = false;
   bool report = false;  // a page beside the model
@@ -31,7 +34,6 @@ struct TrainOptions {
   bool stream = false;  // and for streams alone:
   unsigned bits = 18;
   unsigned threads = 0;
-  std::string predictions;
 };
 
 // Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.
@@ -43,5 +45,8 @@ int train(TrainOptions options, Communicator& ranks);
 int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved,
              const Engine* over_ranks);
 int train_stream(const TrainOptions& options);
+
+// Trains on all folds of a table but one, for each of them, and says how good the models are (cross_validate.cpp).
+int cross_validate_on(const TrainOptions& options);
 
 }  // namespace ignd::cli

@@ -4,6 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
+#include "cli/experiments.hpp"
+#include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
@@ -45,13 +47,41 @@ std::string optimizer_name(const Optimizer& optimizer) {
   return optimizer.rule + "+" + optimizer.transform;
 }
 
-// The baseline with the lowest loss on the last part, where the model, which is the first, has a higher one. The loss
-// is the one that the model learns.
-std::optional<Evaluated> better_baseline(const std::vector<Evaluated>& judged) {
-  const auto loss = [](const Evaluated& of) { return of.on.back().loss; };
-  const auto best = std::ranges::min_element(judged, {}, loss);
-  return loss(*best) < loss(judged[0]) ? std::optional(*best) : std::nullopt;
-}
+// What a model or a baseline says of the last part of the data that it was measured on.
+struct Judged {
+  Evaluated scores;
+  JudgedSamples last;
+};
+
+bool is_line(const std::string& baseline) { return baseline != "best constant"; }
+
+// The predictions of rows whose targets are known, as comma-separated values.
+class PredictionTable {
+ public:
+  explicit PredictionTable(const TrainingData& data)
+      : format_(data.name_heading(), std::vector<std::string>{"part", "target"}, data.dataset().target().classes),
+        text_(format_.header()) {}
+
+  void add(const TrainingData& data, const std::string& part, std::span<const std::uint32_t> rows,
+           std::span<const double> outputs) {
+    const Dataset& dataset = data.dataset();
+    const Target& target = dataset.target();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double truth = dataset.target_in_units(rows[i]);
+      PredictedSample sample;
+      interpret(target, outputs.subspan(i * target.outputs(), target.outputs()), sample.prediction);
+      sample.prediction.name = data.name_of(rows[i]);
+      sample.kept = {part, target.is_class() ? target.classes[static_cast<std::size_t>(truth)] : format_number(truth)};
+      format_.append(text_, sample);
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  PredictionFormat format_;
+  std::string text_;
+};
 
 // The command that makes the run again, wherever its data are.
 std::string command_of_run(const TrainOptions& options) {
@@ -96,6 +126,7 @@ class Training final : public EnsembleObserver {
     dataset_.target().save(now);
     file_.check_same_data(now);
     print_data();
+    if (!options_.budget.empty()) keep_budget(parse_duration(options_.budget));
     if (saved) {
       resuming([&] {
         if (!rate_of(options_.spec.method)) {
@@ -214,6 +245,78 @@ class Training final : public EnsembleObserver {
     std::fflush(stdout);
   }
 
+  // Seconds of a step and of a prediction, from a short run that is thrown away.
+  StepCost measured_step() const {
+    constexpr std::uint64_t samples = 4000;
+    TrainingOptions options = options_.spec.training;
+    options.epochs = std::max<std::uint64_t>(options.epochs, 1);
+    options.is_trial = true;
+    Run trial(dataset_, options);
+    const auto nothing = [] {};
+    trial.learn_epoch(stop_.flag(), nothing, samples);
+    const double step = trial.learning_seconds() / static_cast<double>(std::max<std::uint64_t>(trial.learned(), 1));
+    std::vector<std::uint32_t> rows = dataset_.split().train;
+    rows.resize(std::min<std::size_t>(rows.size(), samples));
+    const auto start = Clock::now();
+    run_outputs(trial, rows);
+    return {.step = step, .prediction = seconds_since(start) / static_cast<double>(rows.size())};
+  }
+
+  void run_outputs(const RunView& run, std::span<const std::uint32_t> rows) const {
+    if (!run.outputs(rows, stop_.flag())) throw Stopped();
+  }
+
+  // Trains for as many epochs as fit into the time, of those that there would be. The number is printed, so that the
+  // run can be made again anywhere.
+  void keep_budget(double seconds) {
+    const StepCost cost = measured_step();
+    const std::size_t train = dataset_.split().train.size(), validation = dataset_.split().validation.size();
+    double epoch = static_cast<double>(train) * cost.step + static_cast<double>(validation) * cost.prediction;
+    double before = 0;
+    if (plan_) {
+      // Each network learns from all folds but one; a linear model for each fold takes a small part of that.
+      constexpr double with_linear = 1.1;
+      const auto members = static_cast<double>(plan_->members);
+      const double together = std::min(members, static_cast<double>(jobs_or_cores(0)));
+      const auto rows = static_cast<double>(train + validation);
+      epoch =
+          with_linear * members / together * rows * (cost.step * (members - 1) / members + cost.prediction / members);
+    } else if (!rate_of(options_.spec.method)) {
+      const auto [samples, judged] = search_budget();
+      before = static_cast<double>(usual_rates(options_.spec.training.optimizer).size()) *
+               (static_cast<double>(samples) * cost.step + static_cast<double>(judged) * cost.prediction);
+    }
+    const std::uint64_t planned = options_.spec.training.epochs;
+    const double fitting = std::floor((seconds - before) / epoch);
+    if (fitting < 1 && planned > 0) {
+      throw Error(fmt::format("the budget of {} is too short for a single epoch, which takes about {}{}",
+                              duration_text(seconds), duration_text(epoch),
+                              before > 0 ? ", after a search for the rate of " + duration_text(before) : ""));
+    }
+    const auto epochs = static_cast<std::uint64_t>(std::min(fitting, static_cast<double>(planned)));
+    options_.spec.epochs = options_.spec.training.epochs = epochs;
+    if (plan_) {
+      plan_ = plan_ensemble(options_.spec, dataset_);
+      plan_->keep_states = options_.save_every > 0;
+      options_.spec.training = plan_->network;
+    }
+    const std::string repeat =
+        fmt::format("{}--epochs {}", plan_ ? fmt::format("--ensemble {} ", plan_->members) : "", epochs);
+    if (prints_events()) {
+      JsonLine("budget")
+          .set("seconds", seconds)
+          .set("epochs", epochs)
+          .set("planned", planned)
+          .set("seconds_of_an_epoch", epoch)
+          .set("repeat", repeat)
+          .print();
+    }
+    if (!talks_) return;
+    print("budget {}: {} of {} epochs, of about {} each; {} in place of --budget makes the same run\n",
+          duration_text(seconds), epochs, planned, duration_text(epoch), repeat);
+    std::fflush(stdout);
+  }
+
   SearchBudget search_budget() const {
     SearchBudget budget = dataset_.search_budget();
     budget.judged = std::min(budget.judged, dataset_.split().validation.size());
@@ -315,6 +418,7 @@ class Training final : public EnsembleObserver {
   void save(const RunView& run, Saved (OutputFile::*how)(const Checkpoint&)) {
     Checkpoint checkpoint;
     run.save(checkpoint);
+    if (intervals_) intervals_->save(checkpoint);
     saved_ = (file_.*how)(checkpoint);
     if (saved_.fault.empty()) return;
     save_failed_ = true;
@@ -325,10 +429,14 @@ class Training final : public EnsembleObserver {
   void write_log() {
     if (!log_) return;
     log_->finish();
+    write_file(options_.log_steps, log_->csv());
+  }
+
+  void write_file(const std::string& path, const std::string& text) {
     try {
-      write_file_atomically(options_.log_steps, log_->csv());
+      write_file_atomically(path, text);
     } catch (const FileError& fault) {
-      log_failed_ = true;
+      file_failed_ = true;
       print_error("ignd: {}\n", fault.what());
     }
   }
@@ -352,6 +460,7 @@ class Training final : public EnsembleObserver {
     if (diverged && run.kept_epoch() == 0) {
       throw Error("training diverged in its first epoch, and nothing was saved; choose a smaller --lr");
     }
+    intervals_ = intervals_of(run, dataset_, seed(), stop_.flag());
     const bool learned_nothing = learned_ == 0 && !options_.resume.empty();
     if (!learned_nothing || file_.path() != options_.resume) save(run, &OutputFile::save);
     try {
@@ -368,7 +477,7 @@ class Training final : public EnsembleObserver {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ || log_failed_ || !reported ? failure : 0;
+    return diverged || save_failed_ || file_failed_ || !reported ? failure : 0;
   }
 
   // The file with what is known only now: how good the model is. The model itself is safe already.
@@ -384,6 +493,7 @@ class Training final : public EnsembleObserver {
   Checkpoint with_facts(const RunView& run) const {
     Checkpoint checkpoint;
     run.save(checkpoint);
+    if (intervals_) intervals_->save(checkpoint);
     ModelFacts facts = facts_of(options_.spec, command_, dataset_);
     for (std::size_t part = seen_.parts.size(); part-- > 0;) {
       for (const Evaluated& predictor : seen_.judged) {
@@ -418,31 +528,46 @@ class Training final : public EnsembleObserver {
   void measure_parts(const RunView& run) {
     const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
-    std::vector<Evaluated> judged{{"model", {}}};
-    for (const Predictor& baseline : baselines) judged.push_back({baseline.name, {}});
+    PredictionTable predictions(data_);
+    std::vector<Judged> judged{{{"model", {}}, {}}};
+    for (const Predictor& baseline : baselines) judged.push_back({{baseline.name, {}}, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
       if (rows.empty()) return;
       parts.emplace_back(name);
-      const auto scores = run.measure(RunView::Iterate::kept, rows, stop_.flag());
-      if (!scores) throw Stopped();
-      judged[0].on.push_back(*scores);
+      for (Judged& one : judged) one.last = {};
+      const auto outputs = run.outputs(rows, stop_.flag());
+      if (!outputs) throw Stopped();
+      judged[0].scores.on.push_back(evaluate(dataset_, rows, *outputs, &judged[0].last));
+      if (!options_.predictions.empty()) predictions.add(data_, name, rows, *outputs);
       for (std::size_t i = 0; i < baselines.size(); ++i) {
-        judged[i + 1].on.push_back(evaluate(dataset_, rows, [&](const Input<float>& x, std::span<double> outputs) {
+        const OutputsOf outputs_of = [&](const Input<float>& x, std::span<double> out) {
           if (stop_.flag()) throw Stopped();
-          baselines[i].outputs(x, outputs);
-        }));
+          baselines[i].outputs(x, out);
+        };
+        judged[i + 1].scores.on.push_back(evaluate(dataset_, rows, outputs_of, &judged[i + 1].last));
       }
     };
     measure("validation", dataset_.split().validation);
     measure("test", dataset_.split().test);
+    if (!options_.predictions.empty()) write_file(options_.predictions, predictions.text());
+    if (!parts.empty()) {
+      judged[0].scores.bars.resize(parts.size());
+      if (judged[0].last.size() > 0) judged[0].scores.bars.back() = error_bars(judged[0].last, seed());
+      verdict_ = judge(judged);
+      last_ = std::move(judged[0].last);
+    }
     seen_.parts = std::move(parts);
-    seen_.judged = std::move(judged);
+    for (Judged& one : judged) seen_.judged.push_back(std::move(one.scores));
   }
 
   void print_result(const RunView& run) const {
     const auto& [parts, judged] = std::tie(seen_.parts, seen_.judged);
+    const std::string said = verdict_ ? verdict_on(*verdict_, last_rows(parts, last_)) : "";
     if (options_.json) {
-      print_json_result(run, parts, judged);
+      JsonLine line = json_result(run, parts, judged);
+      if (verdict_) set_verdict(line, *verdict_, said);
+      if (const auto coverage = measured_coverage(last_)) set_coverage(line, *coverage);
+      line.print();
       return;
     }
     if (talks_) {
@@ -451,19 +576,43 @@ class Training final : public EnsembleObserver {
             static_cast<double>(learned_) / seconds_, run.kept_epoch());
     }
     print_table(parts, judged);
-    if (!parts.empty()) {
-      print("{}", confusion_text(judged[0].on.back(), dataset_.target().classes));
-      if (const auto better = better_baseline(judged)) {
-        print("\n{} is better than the model on the {} {}: mean loss {} against {}\n", better->name, parts.back(),
-              data_.samples(), in_short(better->on.back().loss), in_short(judged[0].on.back().loss));
-      }
-    }
+    if (!parts.empty()) print("{}", confusion_text(judged[0].on.back(), dataset_.target().classes));
+    const auto coverage = measured_coverage(last_);
+    if (coverage) print("\n{}\n", coverage_text(*coverage, last_rows(parts, last_)));
+    if (!said.empty()) print("\n{}\n", said);
     if (!saved_.path.empty()) print("\n{} {}\n", saved_.verb(), for_terminal(saved_.path));
     if (!report_.empty()) print("report {}\n", for_terminal(report_));
   }
 
-  void print_json_result(const RunView& run, const std::vector<std::string>& parts,
-                         const std::vector<Evaluated>& judged) const {
+  // Of the intervals that most users will ask for; none where there are none, or too few residuals for that level.
+  std::optional<IntervalCoverage> measured_coverage(const JudgedSamples& samples) const {
+    constexpr double level = 0.9;
+    if (!intervals_ || !intervals_->allows(level) || samples.size() == 0) return std::nullopt;
+    return coverage_of(*intervals_, samples, level);
+  }
+
+  std::string last_rows(const std::vector<std::string>& parts, const JudgedSamples& last) const {
+    return fmt::format("{} {} {}", with_commas(last.size()), parts.back(), data_.samples());
+  }
+
+  std::uint64_t seed() const { return options_.spec.training.seed; }
+
+  // How the model, which comes first, stands against the baseline with the lowest loss.
+  std::optional<Verdict> judge(const std::vector<Judged>& judged) const {
+    if (judged.size() < 2) return std::nullopt;
+    const auto loss = [](const Judged& of) { return of.scores.on.back().loss; };
+    const Judged& best = *std::ranges::min_element(judged.begin() + 1, judged.end(), {}, loss);
+    return compare_losses(judged[0].scores.on.back(), judged[0].last, best.scores.on.back(), best.last,
+                          best.scores.name, seed());
+  }
+
+  std::string verdict_on(const Verdict& verdict, const std::string& where) const {
+    const bool could_be_line = is_line(verdict.baseline) && options_.spec.training.model != "linear";
+    return verdict_text(verdict, where, could_be_line);
+  }
+
+  JsonLine json_result(const RunView& run, const std::vector<std::string>& parts,
+                       const std::vector<Evaluated>& judged) const {
     JsonLine line("result");
     line.set("status", to_string(run.status()))
         .set("model", options_.spec.training.model)
@@ -483,13 +632,11 @@ class Training final : public EnsembleObserver {
     }
     if (!parts.empty()) {
       set_confusion(line, judged[0].on.back(), dataset_.target().classes);
-      const auto better = better_baseline(judged);
-      if (judged.size() > 1) line.set("baseline_is_better", better.has_value());
-      if (better) line.set("better_baseline", better->name);
+      if (const auto& bars = judged[0].bars.back()) set_error_bars(line, parts.back(), judged[0].on.back(), *bars);
     }
     if (!saved_.path.empty()) line.set("saved", saved_.path).set("replaced", saved_.replaced);
     if (!report_.empty()) line.set("report", report_);
-    line.print();
+    return line;
   }
 
   const TrainingData& data_;
@@ -498,20 +645,23 @@ class Training final : public EnsembleObserver {
   bool talks_;
   const Dataset& dataset_;
   const Engine* over_ranks_;  // null: this process trains alone
-  std::string command_;  // as it was given
+  std::string command_;       // as it was given
   StopSignal stop_;
   std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
   std::optional<StepLog> log_;
-  bool log_failed_ = false;
+  bool file_failed_ = false;  // one that was asked for besides the model
   std::optional<Progress> progress_;
   Clock::time_point start_;
   std::uint64_t first_sample_ = 0;  // of this command
   std::uint64_t learned_ = 0;       // samples, by this command
   double seconds_ = 0;
   std::optional<int> code_;  // of the program, once the run has ended
+  std::optional<PredictionIntervals> intervals_;
   Saved saved_;
   WatchedRun seen_;
+  JudgedSamples last_;  // what the model says of the last part
+  std::optional<Verdict> verdict_;
   std::string report_;        // its path, once it is written
   bool save_failed_ = false;  // at the place that was asked for
 };

@@ -27,15 +27,18 @@ class TrainingData : Pinned {
   // What the user should know before anything else, on the standard error.
   virtual void print_warnings() const = 0;
   virtual std::uint64_t size() const = 0;
-  virtual std::uint64_t left_out() const { return 0; }           // of these, samples that cannot be used
-  virtual std::vector<std::string> details() const = 0;          // a line each
-  virtual std::string inputs() const = 0;                        // of the model: "9 features"
-  virtual std::string sample_name(std::uint32_t row) const = 0;  // its number from 1, or the name of its file
+  virtual std::uint64_t left_out() const { return 0; }   // of these, samples that cannot be used
+  virtual std::vector<std::string> details() const = 0;  // a line each
+  virtual std::string inputs() const = 0;                // of the model: "9 features"
   // All columns, and what became of them.
   virtual std::vector<std::pair<std::string, std::string>> columns() const { return {}; }
   virtual void describe(JsonLine& line) const = 0;  // what differs between kinds of data
 
   virtual std::vector<Predictor> baselines() const = 0;
+
+  // As `ignd predict` names a sample: "row" and its number from 1, or "file" and its name.
+  virtual const char* name_heading() const { return "row"; }
+  virtual std::string name_of(std::uint32_t row) const = 0;
 
   // Where a run may take long, what its model reads, so that its steps can be measured.
   virtual std::optional<Shape> measured_shape() const = 0;

@@ -116,7 +116,7 @@ class Errors {
     report_.left_out_residuals = rows_.size() - drawn.size();
     report_.error_name = "target - prediction";
     for (const std::size_t i : worst_of(residuals)) {
-      report_.worst.push_back({data_.sample_name(rows_[i]), in_short(dataset_.target_in_units(rows_[i]), 6),
+      report_.worst.push_back({data_.name_of(rows_[i]), in_short(dataset_.target_in_units(rows_[i]), 6),
                                in_short(predictions[i], 6), residuals[i]});
     }
   }
@@ -147,7 +147,7 @@ class Errors {
     for (const std::size_t i : worst_of(errors)) {
       const auto truth = static_cast<std::size_t>(dataset_.target_in_units(rows_[i]));
       const double sure = made[i].probabilities[static_cast<std::size_t>(made[i].value)];
-      report_.worst.push_back({data_.sample_name(rows_[i]), target_.classes[truth],
+      report_.worst.push_back({data_.name_of(rows_[i]), target_.classes[truth],
                                fmt::format("{} ({})", made[i].label, in_short(sure)), errors[i]});
     }
   }

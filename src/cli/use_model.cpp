@@ -21,4 +21,11 @@ NewData new_data(const UseOptions& options, const TrainedModel& model) {
   return {.file = options.spec.data, .keep = options.keep, .weight = rows.weight, .skip_bad_rows = rows.skip_bad_rows};
 }
 
+AskedIntervals asked_intervals(const UseOptions& options, const TrainedModel& model) {
+  if (!options.interval) return {};
+  const AskedIntervals asked{&model.intervals(), *options.interval / 100};
+  asked.intervals->at(0, asked.level);
+  return asked;
+}
+
 }  // namespace ignd::cli

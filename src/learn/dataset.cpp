@@ -1,5 +1,6 @@
 #include "learn/dataset.hpp"
 
+#include "base/stopped.hpp"
 #include "ignd/random.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/model_outputs.hpp"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace ignd {
 namespace {
@@ -68,73 +70,112 @@ bool is_collapsed(const Dataset& dataset, const Scores& scores) {
   return scores.is_measured() && scores.deviation <= same * dataset.target_deviation();
 }
 
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output) {
+std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint32_t> rows, const Model<float>& model,
+                               const std::atomic<bool>* stop) {
+  ModelOutputs outputs_of(model);
+  const std::size_t count = outputs_of.count(), together = outputs_of.together(), width = dataset.scratch_size();
+  std::vector<double> outputs(rows.size() * count);
+  std::vector<float> scratch(together * width);
+  std::vector<Input<float>> inputs;
+  for (std::size_t first = 0; first < rows.size(); first += together) {
+    const std::size_t end = std::min(first + together, rows.size());
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Stopped();
+    inputs.clear();
+    for (std::size_t i = first; i < end; ++i) {
+      inputs.push_back(dataset.sample(rows[i], std::span(scratch).subspan((i - first) * width, width)).x);
+    }
+    outputs_of(inputs, std::span(outputs).subspan(first * count, (end - first) * count));
+  }
+  return outputs;
+}
+
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output,
+                JudgedSamples* judged) {
   const auto loss = make_loss(dataset.loss());
   const Target& target = dataset.target();
   std::vector<float> scratch(dataset.scratch_size());
-  std::vector<double> truth, predicted, weights;
+  JudgedSamples made{.classes = target.classes.size()};
   double sum = 0;
   double total = 0;
   for (const std::uint32_t row : rows) {
     const Sample<float> sample = dataset.sample(row, scratch);
     const double f = output(sample.x);
-    truth.push_back(dataset.target_in_units(row));
-    predicted.push_back(target.is_class() ? f : target.in_units(f));
-    weights.push_back(dataset.row_weight(row));
-    sum += sample.weight * loss->at(sample.y, f).value;
+    made.truth.push_back(dataset.target_in_units(row));
+    made.predicted.push_back(target.is_class() ? f : target.in_units(f));
+    made.weight.push_back(dataset.row_weight(row));
+    made.loss.push_back(loss->at(sample.y, f).value);
+    made.loss_weight.push_back(sample.weight);
+    sum += sample.weight * made.loss.back();
     total += sample.weight;
-    if (!std::isfinite(predicted.back()) || !std::isfinite(sum)) {
+    if (!std::isfinite(made.predicted.back()) || !std::isfinite(sum)) {
       return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
     }
   }
-  Scores scores{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(predicted)};
+  Scores scores{.loss = sum / total, .regression = {}, .classification = {}, .deviation = deviation_of(made.predicted)};
   if (target.is_class()) {
-    scores.classification = classification_metrics(truth, predicted, weights);
+    scores.classification = classification_metrics(made.truth, made.predicted, made.weight);
   } else {
-    scores.regression = regression_metrics(truth, predicted, weights);
+    scores.regression = regression_metrics(made.truth, made.predicted, made.weight);
   }
+  if (judged == nullptr) return scores;
+  made.group = dataset.groups_of(rows);
+  *judged = std::move(made);
   return scores;
 }
 
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs) {
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs,
+                JudgedSamples* judged) {
   if (!dataset.target().is_multiclass()) {
-    return evaluate(dataset, rows, [&](const Input<float>& x) {
+    const OutputOf single = [&](const Input<float>& x) {
       double output = 0;
       outputs(x, {&output, 1});
       return output;
-    });
+    };
+    return evaluate(dataset, rows, single, judged);
   }
   const std::size_t classes = dataset.target().outputs();
   std::vector<float> scratch(dataset.scratch_size());
   std::vector<double> logits(classes);
   std::vector<RunningDeviation> deviations(classes);
   MulticlassSums sums(classes);
+  JudgedSamples made{.classes = classes};
   double sum = 0;
   double total = 0;
   for (const std::uint32_t row : rows) {
     const Sample<float> sample = dataset.sample(row, scratch);
     outputs(sample.x, logits);
     const bool finite = std::ranges::all_of(logits, [](double logit) { return std::isfinite(logit); });
-    const auto label = static_cast<std::size_t>(sample.y);
-    if (finite) sum += sample.weight * cross_entropy(label, logits);
+    const double loss = finite ? cross_entropy(static_cast<std::size_t>(sample.y), logits) : 0;
+    sum += sample.weight * loss;
     if (!finite || !std::isfinite(sum)) {
       return {.loss = std::numeric_limits<double>::infinity(), .regression = {}, .classification = {}};
     }
     total += sample.weight;
     sums.add(sample.y, logits, dataset.row_weight(row));
     for (std::size_t k = 0; k < classes; ++k) deviations[k].add(logits[k]);
+    if (judged == nullptr) continue;
+    made.truth.push_back(sample.y);
+    made.predicted.push_back(static_cast<double>(most_probable(logits)));
+    made.weight.push_back(dataset.row_weight(row));
+    made.loss.push_back(loss);
+    made.loss_weight.push_back(sample.weight);
   }
   Scores scores{.loss = sum / total, .regression = {}, .classification = {}, .multiclass = sums.metrics()};
   for (const RunningDeviation& logit : deviations) scores.deviation = std::max(scores.deviation, logit.deviation());
+  if (judged == nullptr) return scores;
+  made.group = dataset.groups_of(rows);
+  *judged = std::move(made);
   return scores;
 }
 
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs) {
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs,
+                JudgedSamples* judged) {
   auto next = outputs.begin();
-  return evaluate(dataset, rows, [&](const Input<float>&, std::span<double> out) {
+  const OutputsOf given = [&](const Input<float>&, std::span<double> out) {
     std::copy_n(next, out.size(), out.begin());
     next += static_cast<std::ptrdiff_t>(out.size());
-  });
+  };
+  return evaluate(dataset, rows, given, judged);
 }
 
 }  // namespace ignd

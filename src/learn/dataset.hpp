@@ -6,6 +6,7 @@
 #include "learn/split.hpp"
 #include "learn/target.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -36,7 +37,9 @@ struct DatasetOptions {
   double validation = 0.1;  // shares of the samples
   double test = 0.1;        // where the data do not say what the test samples are
   std::uint64_t seed = 1;
-  bool use_ids = false;        // learn from columns in which nearly every row has its own text
+  bool stratified = true;  // each part has its share of each class, unless groups or times decide
+  std::vector<std::string> features = {}, drop = {};  // columns that alone are inputs, and columns that are not
+  bool use_ids = false;                               // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
   std::optional<std::uint64_t> pieces = {}, levels = {};  // as in EncoderOptions, which has the defaults
@@ -45,6 +48,8 @@ struct DatasetOptions {
   bool above_median = false;                              // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
   std::uint64_t last_validation = 0;  // if not 0, the last rows are for validation, and all others for training
+  // If there are folds, the rows of the one with this number, from 0, are for the test, and all others for the rest.
+  std::uint64_t folds = 0, fold = 0;
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
 
@@ -99,6 +104,9 @@ class Dataset {
   // Whether any row might be in any part: not where groups or times decide.
   virtual bool rows_are_exchangeable() const { return true; }
 
+  // The group of each row, where the rows of a group depend on each other; empty: every row stands alone.
+  virtual std::vector<std::uint64_t> groups_of(std::span<const std::uint32_t> /*rows*/) const { return {}; }
+
   virtual std::size_t bytes() const { return 0; }  // of memory that it keeps for itself, roughly
 
   // What is needed besides the model to predict from new data, as part of a model file.
@@ -120,6 +128,10 @@ class Dataset {
   Split split_;
 };
 
+// All outputs of a model for some rows, those of a row side by side. Throws Stopped once `stop` is set.
+std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint32_t> rows, const Model<float>& model,
+                               const std::atomic<bool>* stop = nullptr);
+
 // How good predictions are, in the units of the target.
 struct Scores {
   double loss = 0;  // mean loss as the model learns it, with the weights it learns with; infinite if an output is
@@ -137,17 +149,34 @@ bool is_collapsed(const Dataset& dataset, const Scores& scores);
 // Draws `count` of the rows by the seed and a name; 0: all stay.
 void keep_some(std::vector<std::uint32_t>& rows, std::uint64_t count, std::uint64_t seed, const char* name);
 
+// What a model says of some samples, one by one: what error bars are made from.
+struct JudgedSamples {
+  std::size_t classes = 0;             // of the target; 0: numbers
+  std::vector<double> truth = {};      // in the target's units; for classes their number
+  std::vector<double> predicted = {};  // likewise; of two classes the logit, of more the most probable one
+  std::vector<double> weight = {};     // in metrics
+  std::vector<double> loss = {};       // as the model learns it
+  std::vector<double> loss_weight = {};
+  std::vector<std::uint64_t> group = {};  // as Dataset::groups_of
+  std::uint64_t left_out = 0;             // samples that are not here, because there are too many
+
+  std::size_t size() const { return truth.size(); }
+};
+
 // Judges a function that gives the model's output for a sample. An output that means no finite number leaves nothing
-// but an infinite loss.
+// but an infinite loss. The samples go to `judged`, unless it is null.
 using OutputOf = std::function<double(const Input<float>& x)>;
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output);
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputOf& output,
+                JudgedSamples* judged = nullptr);
 
 // The same for a function that writes as many outputs as a model for the target has: a logit for each of more than two
 // classes.
 using OutputsOf = std::function<void(const Input<float>& x, std::span<double> outputs)>;
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs);
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, const OutputsOf& outputs,
+                JudgedSamples* judged = nullptr);
 
 // The same for outputs that have been computed, those of a row side by side.
-Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs);
+Scores evaluate(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs,
+                JudgedSamples* judged = nullptr);
 
 }  // namespace ignd

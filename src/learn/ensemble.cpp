@@ -73,10 +73,6 @@ bool says_how_to_train(const GivenKeys& given) {
   });
 }
 
-double loss_on(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> outputs) {
-  return evaluate(dataset, rows, outputs).loss;
-}
-
 // A run of the ensemble, and what is left of it once it has ended.
 class Member final : public RunObserver {
  public:
@@ -169,6 +165,9 @@ class EnsembleTraining final : public RunView {
   std::uint64_t kept_epoch() const override;
   std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,
                                 const std::atomic<bool>& stop) const override;
+  std::optional<std::vector<double>> outputs(std::span<const std::uint32_t> rows,
+                                             const std::atomic<bool>& stop) const override;
+  std::span<const std::uint32_t> unseen() const override { return judges(); }
   void save(Checkpoint& checkpoint) const override;
   void restore(const Checkpoint& checkpoint) override;
 
@@ -361,6 +360,12 @@ std::unique_ptr<Model<float>> EnsembleTraining::kept() const {
 
 std::optional<Scores> EnsembleTraining::measure(Iterate /*iterate*/, std::span<const std::uint32_t> rows,
                                                 const std::atomic<bool>& stop) const {
+  const auto made = outputs(rows, stop);
+  return made ? std::optional(evaluate(dataset_, rows, *made)) : std::nullopt;
+}
+
+std::optional<std::vector<double>> EnsembleTraining::outputs(std::span<const std::uint32_t> rows,
+                                                             const std::atomic<bool>& stop) const {
   const bool any_unseen = std::ranges::any_of(rows, [&](std::uint32_t row) { return fold_of_.contains(row); });
   std::vector<double> outputs;
   const auto usable = [](const auto& member) { return member->model() != nullptr; };
@@ -375,7 +380,7 @@ std::optional<Scores> EnsembleTraining::measure(Iterate /*iterate*/, std::span<c
     outputs = outputs_on(dataset_, rows, *kept());
   }
   if (stop) return std::nullopt;
-  return evaluate(dataset_, rows, outputs);
+  return outputs;
 }
 
 void EnsembleTraining::save(Checkpoint& checkpoint) const {
@@ -412,23 +417,6 @@ void EnsembleTraining::restore(const Checkpoint& checkpoint) {
 }
 
 }  // namespace
-
-std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint32_t> rows, const Model<float>& model) {
-  ModelOutputs outputs_of(model);
-  const std::size_t count = outputs_of.count(), together = outputs_of.together(), width = dataset.scratch_size();
-  std::vector<double> outputs(rows.size() * count);
-  std::vector<float> scratch(together * width);
-  std::vector<Input<float>> inputs;
-  for (std::size_t first = 0; first < rows.size(); first += together) {
-    const std::size_t end = std::min(first + together, rows.size());
-    inputs.clear();
-    for (std::size_t i = first; i < end; ++i) {
-      inputs.push_back(dataset.sample(rows[i], std::span(scratch).subspan((i - first) * width, width)).x);
-    }
-    outputs_of(inputs, std::span(outputs).subspan(first * count, (end - first) * count));
-  }
-  return outputs;
-}
 
 double rate_of_saved_ensemble(const Checkpoint& saved) {
   const std::uint64_t runs = saved.number(runs_entry);
@@ -471,7 +459,7 @@ double best_share(const Dataset& dataset, std::span<const std::uint32_t> rows, s
   std::vector<double> blended(first.size());
   const auto loss_at = [&](double share) {
     for (std::size_t i = 0; i < blended.size(); ++i) blended[i] = first[i] + share * (second[i] - first[i]);
-    return loss_on(dataset, rows, blended);
+    return evaluate(dataset, rows, blended).loss;
   };
   // Golden sections of a convex function.
   const double golden = (std::sqrt(5.0) - 1) / 2;

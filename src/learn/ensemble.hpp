@@ -54,9 +54,6 @@ std::vector<std::vector<std::uint32_t>> fold_rows(const Dataset& dataset, std::s
 double best_share(const Dataset& dataset, std::span<const std::uint32_t> rows, std::span<const double> first,
                   std::span<const double> second);
 
-// All outputs of a model for some rows, row by row.
-std::vector<double> outputs_on(const Dataset& dataset, std::span<const std::uint32_t> rows, const Model<float>& model);
-
 // One of the runs of an ensemble, once it has ended.
 struct MemberReport {
   std::size_t number = 0;  // from 1

@@ -34,11 +34,13 @@ void check_classes(const DataFile& file, const std::vector<std::string>& found, 
 Evaluation evaluate_on(const ClassDataset& dataset, const Model<float>& model, const std::atomic<bool>* stop) {
   const auto& rows = dataset.split().test;
   ModelOutputs outputs_of(model);
-  const auto outputs = [&](const Input<float>& x, std::span<double> out) {
+  const OutputsOf outputs = [&](const Input<float>& x, std::span<double> out) {
     if (stop != nullptr && *stop) throw Stopped();
     outputs_of(x, out);
   };
-  return {.scores = evaluate(dataset, rows, outputs), .samples = rows.size(), .rows = rows.size()};
+  Evaluation made{.samples = rows.size(), .rows = rows.size()};
+  made.scores = evaluate(dataset, rows, outputs, &made.judged);
+  return made;
 }
 
 class ImageModel final : public RunModel {

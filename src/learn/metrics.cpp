@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,58 +36,10 @@ void check_sizes(std::span<const double> y, std::span<const double> prediction, 
   }
 }
 
-struct Scored {
-  double logit = 0;
-  double weight = 0;
-  bool positive = false;
-};
-
-// The rows of one logit, by their weights.
-struct Tied {
-  double positive = 0;
-  double negative = 0;
-};
-
-// By decreasing logit.
-std::vector<Tied> ranked(std::vector<Scored>& rows) {
-  std::ranges::sort(rows, std::ranges::greater{}, &Scored::logit);
-  std::vector<Tied> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i == 0 || rows[i].logit != rows[i - 1].logit) groups.emplace_back();
-    (rows[i].positive ? groups.back().positive : groups.back().negative) += rows[i].weight;
-  }
-  return groups;
-}
-
-// The share of pairs of a positive and a negative row in which the positive one is ranked higher, ties counted half;
-// and the mean over the positive rows of the precision at their logits.
-void measure_ranking(std::span<const Tied> groups, ClassificationMetrics& metrics) {
-  double positives = 0, negatives = 0, won = 0, precisions = 0;
-  for (const Tied& tied : groups) {
-    won += tied.negative * (positives + tied.positive / 2);
-    positives += tied.positive;
-    negatives += tied.negative;
-    precisions += tied.positive * (positives / (positives + negatives));
-  }
-  if (positives > 0 && negatives > 0) metrics.auc = won / positives / negatives;
-  if (positives > 0) metrics.average_precision = precisions / positives;
-}
-
 constexpr std::size_t reliability_bins = 10;
 
 std::size_t bin_of(double probability) {
   return std::min(static_cast<std::size_t>(probability * reliability_bins), reliability_bins - 1);
-}
-
-double calibration_error_of(std::span<const Scored> rows, double total) {
-  std::array<double, reliability_bins> gap{};  // sum of weight times (probability less label)
-  for (const Scored& row : rows) {
-    const double probability = sigmoid(row.logit);
-    gap[bin_of(probability)] += row.weight * (probability - (row.positive ? 1 : 0));
-  }
-  double sum = 0;
-  for (const double in_bin : gap) sum += std::abs(in_bin);
-  return sum / total;
 }
 
 std::optional<double> share(double part, double whole) {
@@ -148,35 +101,59 @@ RegressionMetrics regression_metrics(std::span<const double> y, std::span<const 
 ClassificationMetrics classification_metrics(std::span<const double> y, std::span<const double> logit,
                                              std::span<const double> weight) {
   check_sizes(y, logit, weight);
+  const TwoClassRows rows(y, logit);
+  if (!weight.empty()) return rows.metrics(weight);
+  return rows.metrics(std::vector<double>(y.size(), 1.0));
+}
+
+TwoClassRows::TwoClassRows(std::span<const double> y, std::span<const double> logit) {
+  check_sizes(y, logit, {});
   const auto loss = make_loss("logistic");
-  std::vector<Scored> rows;
-  rows.reserve(y.size());
-  ClassificationMetrics metrics;
-  double total = 0, log_loss = 0;
+  rows_.reserve(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const double w = weight.empty() ? 1 : weight[i];
     if (y[i] != 0 && y[i] != 1) {
       throw InvalidArgument(fmt::format("the label of row {} is {}; it must be 0 or 1", i + 1, y[i]));
     }
     check_finite(logit[i], "logit", i + 1);
+    const bool positive = y[i] == 1;
+    const double probability = sigmoid(logit[i]);
+    rows_.push_back({.logit = logit[i],
+                     .log_loss = loss->at(y[i], logit[i]).value,
+                     .gap = probability - y[i],
+                     .bin = bin_of(probability),
+                     .cell = (positive ? std::size_t{2} : 0) + (logit[i] >= 0 ? 1 : 0),
+                     .positive = positive});
+  }
+  ranked_.resize(rows_.size());
+  std::iota(ranked_.begin(), ranked_.end(), 0U);
+  std::ranges::stable_sort(ranked_, std::ranges::greater{}, [&](std::uint32_t row) { return rows_[row].logit; });
+}
+
+ClassificationMetrics TwoClassRows::metrics(std::span<const double> weight) const {
+  ClassificationMetrics metrics;
+  std::array<double, reliability_bins> gap{};
+  double total = 0, log_loss = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double w = weight[i];
     check_weight(w, i + 1);
     if (w == 0) continue;
-    const bool positive = y[i] == 1;
+    const Row& row = rows_[i];
+    ++metrics.count;
     total += w;
-    metrics.confusion[(positive ? 2 : 0) + (logit[i] >= 0 ? 1 : 0)] += w;
-    log_loss += w * loss->at(y[i], logit[i]).value;
-    rows.push_back({logit[i], w, positive});
+    metrics.confusion[row.cell] += w;
+    log_loss += w * row.log_loss;
+    gap[row.bin] += w * row.gap;
   }
   check_not_empty(total);
   const auto& [true_negatives, false_positives, false_negatives, true_positives] = metrics.confusion;
-  metrics.count = rows.size();
   metrics.accuracy = (true_negatives + true_positives) / total;
   metrics.log_loss = log_loss / total;
   metrics.precision = share(true_positives, true_positives + false_positives);
   metrics.recall = share(true_positives, true_positives + false_negatives);
   metrics.f1 = share(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
-  metrics.calibration_error = calibration_error_of(rows, total);
-  measure_ranking(ranked(rows), metrics);
+  for (const double in_bin : gap) metrics.calibration_error += std::abs(in_bin);
+  metrics.calibration_error /= total;
+  measure_ranking(weight, metrics);
   return metrics;
 }
 
@@ -205,6 +182,27 @@ double calibration_error(std::span<const ReliabilityBin> bins) {
     total += bin.weight;
   }
   return total > 0 ? sum / total : 0;
+}
+
+// The share of pairs of a positive and a negative row in which the positive one is ranked higher, ties counted half;
+// and the mean over the positive rows of the precision at their logits.
+void TwoClassRows::measure_ranking(std::span<const double> weight, ClassificationMetrics& metrics) const {
+  double positives = 0, negatives = 0, won = 0, precisions = 0;
+  for (std::size_t first = 0; first < ranked_.size();) {
+    double tied_positive = 0, tied_negative = 0;
+    const double logit = rows_[ranked_[first]].logit;
+    for (; first < ranked_.size() && rows_[ranked_[first]].logit == logit; ++first) {
+      const std::uint32_t row = ranked_[first];
+      (rows_[row].positive ? tied_positive : tied_negative) += weight[row];
+    }
+    if (tied_positive + tied_negative == 0) continue;
+    won += tied_negative * (positives + tied_positive / 2);
+    positives += tied_positive;
+    negatives += tied_negative;
+    precisions += tied_positive * (positives / (positives + negatives));
+  }
+  if (positives > 0 && negatives > 0) metrics.auc = won / positives / negatives;
+  if (positives > 0) metrics.average_precision = precisions / positives;
 }
 
 MulticlassSums::MulticlassSums(std::size_t classes) {
@@ -239,19 +237,11 @@ void MulticlassSums::add(double label, std::span<const double> logits, double we
   sums_.confusion[truth * sums_.classes + predicted] += weight;
 }
 
-double MulticlassSums::macro_f1() const {
-  const std::size_t classes = sums_.classes;
-  std::vector<double> labelled(classes), predicted(classes);
-  for (std::size_t i = 0; i < classes; ++i) {
-    for (std::size_t k = 0; k < classes; ++k) {
-      labelled[i] += sums_.confused(i, k);
-      predicted[k] += sums_.confused(i, k);
-    }
-  }
+double macro_f1(std::span<const double> labelled, std::span<const double> predicted, std::span<const double> right) {
   double sum = 0, occurring = 0;
-  for (std::size_t k = 0; k < classes; ++k) {
+  for (std::size_t k = 0; k < labelled.size(); ++k) {
     if (labelled[k] + predicted[k] == 0) continue;
-    sum += 2 * sums_.confused(k, k) / (labelled[k] + predicted[k]);
+    sum += 2 * right[k] / (labelled[k] + predicted[k]);
     ++occurring;
   }
   return sum / occurring;
@@ -260,9 +250,18 @@ double MulticlassSums::macro_f1() const {
 MulticlassMetrics MulticlassSums::metrics() const {
   check_not_empty(weight_);
   MulticlassMetrics metrics = sums_;
+  const std::size_t classes = sums_.classes;
+  std::vector<double> labelled(classes), predicted(classes), right(classes);
+  for (std::size_t i = 0; i < classes; ++i) {
+    for (std::size_t k = 0; k < classes; ++k) {
+      labelled[i] += sums_.confused(i, k);
+      predicted[k] += sums_.confused(i, k);
+    }
+    right[i] = sums_.confused(i, i);
+  }
   metrics.accuracy = right_ / weight_;
   metrics.log_loss = log_loss_ / weight_;
-  metrics.macro_f1 = macro_f1();
+  metrics.macro_f1 = macro_f1(labelled, predicted, right);
   return metrics;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -100,17 +101,44 @@ std::vector<ReliabilityBin> reliability_of(std::span<const double> probability, 
 // The distance between the two of each bin, averaged by weight.
 double calibration_error(std::span<const ReliabilityBin> bins);
 
+// Rows of two classes that are measured again and again with other weights, as the bootstrap does: what the weights do
+// not change is computed once.
+class TwoClassRows {
+ public:
+  TwoClassRows(std::span<const double> y, std::span<const double> logit);  // as classification_metrics
+
+  ClassificationMetrics metrics(std::span<const double> weight) const;  // one for each row
+
+ private:
+  struct Row {
+    double logit = 0, log_loss = 0;
+    double gap = 0;        // probability less label
+    std::size_t bin = 0;   // of the probability
+    std::size_t cell = 0;  // of the confusion
+    bool positive = false;
+  };
+  void measure_ranking(std::span<const double> weight, ClassificationMetrics& metrics) const;
+
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> ranked_;  // rows by decreasing logit
+};
+
 // Of more than two classes.
 struct MulticlassMetrics {
   std::size_t count = 0;    // rows with a weight above 0
   std::size_t classes = 0;  // C
   double accuracy = 0;      // of equal logits the first one is the prediction
   double log_loss = 0;
-  double macro_f1 = 0;            // the mean over the classes that occur among the labels or the predictions
-  std::vector<double> confusion;  // C x C sums of weights: a row for each true class, a column for each predicted one
+  double macro_f1 = 0;  // the mean over the classes that occur among the labels or the predictions
+  std::vector<double> confusion =
+      {};  // C x C sums of weights: a row for each true class, a column for each predicted one
 
   double confused(std::size_t truth, std::size_t predicted) const { return confusion[truth * classes + predicted]; }
 };
+
+// The mean F1 over the classes that occur, from how many rows each class has, how often it is predicted, and how often
+// that is right.
+double macro_f1(std::span<const double> labelled, std::span<const double> predicted, std::span<const double> right);
 
 // Metrics of rows that come one at a time; nothing is kept of a row.
 class MulticlassSums {
@@ -124,7 +152,6 @@ class MulticlassSums {
 
  private:
   void check(double label, std::span<const double> logits, double weight) const;
-  double macro_f1() const;
 
   std::size_t rows_ = 0;  // all that were given, for messages
   double weight_ = 0;

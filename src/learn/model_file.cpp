@@ -43,6 +43,10 @@ std::string ModelFile::spec() const { return model_->spec(); }
 
 Prediction ModelFile::predict(const std::map<std::string, std::string>& row) const { return model_->predict_row(row); }
 
+PredictionInterval ModelFile::interval(double predicted, double level) const {
+  return model_->intervals().at(predicted, level);
+}
+
 std::vector<Prediction> ModelFile::predict_file(const std::string& path) const {
   return ignd::predict_file(*model_, path);
 }
@@ -117,8 +121,7 @@ ModelFile ModelFile::with_model(const Model<float>& model) const {
         fmt::format("the model is '{}' and cannot take the place of '{}'", model.spec(), before.spec()));
   }
   Checkpoint checkpoint;
-  before.save(checkpoint);
-  save_trained_model(checkpoint, before.target(), before.loss(), model);
+  before.save_with(checkpoint, model);
   return ModelFile(TrainedModel::load(checkpoint));
 }
 

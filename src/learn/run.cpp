@@ -415,6 +415,15 @@ std::optional<Scores> Run::measure(Iterate iterate, std::span<const std::uint32_
   return evaluate_unless(stop, dataset_, iterate == Iterate::last ? *last() : *kept(), rows);
 }
 
+std::optional<std::vector<double>> Run::outputs(std::span<const std::uint32_t> rows,
+                                                const std::atomic<bool>& stop) const {
+  try {
+    return outputs_on(dataset_, rows, *kept(), &stop);
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
 void Run::save(Checkpoint& checkpoint) const {
   dataset_.save_reader(checkpoint);
   save_trained_model(checkpoint, dataset_.target(), dataset_.loss(), *kept());

@@ -79,6 +79,15 @@ class RunView {
   virtual std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,
                                         const std::atomic<bool>& stop) const = 0;
 
+  // What the kept iterate says of some rows: all outputs of a row side by side, and nothing once `stop` is set. Of rows
+  // that the model has learned from, an ensemble gives what the networks say that have not.
+  virtual std::optional<std::vector<double>> outputs(std::span<const std::uint32_t> rows,
+                                                     const std::atomic<bool>& stop) const = 0;
+
+  // The rows whose outputs are those of models that have not learned from them: the validation rows, and of an ensemble
+  // on folds the training rows, too.
+  virtual std::span<const std::uint32_t> unseen() const = 0;
+
   // The kept model, and everything needed to resume from here. Restoring throws FileError, and changes nothing, if the
   // run had other options or other data.
   virtual void save(Checkpoint& checkpoint) const = 0;
@@ -121,6 +130,9 @@ class Run final : public RunView {
   std::uint64_t kept_epoch() const override { return best_epoch_; }
   std::optional<Scores> measure(Iterate iterate, std::span<const std::uint32_t> rows,
                                 const std::atomic<bool>& stop) const override;
+  std::optional<std::vector<double>> outputs(std::span<const std::uint32_t> rows,
+                                             const std::atomic<bool>& stop) const override;
+  std::span<const std::uint32_t> unseen() const override { return dataset_.split().validation; }
   void save(Checkpoint& checkpoint) const override;
   void restore(const Checkpoint& checkpoint) override;
 

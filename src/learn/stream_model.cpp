@@ -6,6 +6,7 @@
 #include "data/csv_examples.hpp"
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
+#include "learn/error_bars.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,8 @@ void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
                                     data.name(), input.target.empty() ? "--weight" : "--target"));
 }
 
-// Scores rows as they come. Those of classes are kept, since the area under the curve needs their order.
+// Scores rows as they come. Those of classes are kept, since the area under the curve needs their order; of numbers, as
+// many as error bars are made from.
 class RowScorer {
  public:
   explicit RowScorer(const StreamModel& model)
@@ -38,18 +40,22 @@ class RowScorer {
 
   // Throws BadSample for a label that is none of the classes.
   void add(double label, double weight, const StreamPrediction& made) {
-    double y = label;
-    if (learner_.classifies()) {
-      y = classes_.number_of(label, name_);
-      y_.push_back(y);
-      logit_.push_back(made.output);
-      weight_.push_back(weight);
-    } else {
-      sums_.add(label, made.prediction, weight);
-    }
+    const bool classifies = learner_.classifies();
+    const double y = classifies ? classes_.number_of(label, name_) : label;
+    if (!classifies) sums_.add(label, made.prediction, weight);
+    const double loss = learner_.loss_of(y, made);
     ++rows_;
-    loss_ += weight * learner_.loss_of(y, made);
+    loss_ += weight * loss;
     total_ += weight;
+    if (!classifies && rows_ > most_resampled_rows) {
+      judged_ = {.left_out = rows_};
+      return;
+    }
+    judged_.truth.push_back(y);
+    judged_.predicted.push_back(classifies ? made.output : made.prediction);
+    judged_.weight.push_back(weight);
+    judged_.loss.push_back(loss);
+    judged_.loss_weight.push_back(weight);
   }
 
   std::uint64_t rows() const { return rows_; }
@@ -58,12 +64,17 @@ class RowScorer {
   Scores scores() const {
     Scores scores;
     if (learner_.classifies()) {
-      scores.classification = classification_metrics(y_, logit_, weight_);
+      scores.classification = classification_metrics(judged_.truth, judged_.predicted, judged_.weight);
     } else {
       scores.regression = sums_.metrics();
     }
     scores.loss = loss_ / total_;
     return scores;
+  }
+
+  JudgedSamples judged() && {
+    judged_.classes = learner_.classifies() ? 2 : 0;
+    return std::move(judged_);
   }
 
  private:
@@ -73,7 +84,7 @@ class RowScorer {
   std::uint64_t rows_ = 0;
   double loss_ = 0, total_ = 0;
   RegressionSums sums_;
-  std::vector<double> y_, logit_, weight_;
+  JudgedSamples judged_;
 };
 
 std::string at_line(std::uint64_t line, const std::string& fault) { return fmt::format("line {}: {}", line, fault); }
@@ -396,6 +407,7 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
                                 made.bad_rows.count > 0 ? "; the first bad row is " + made.bad_rows.first : ""));
   }
   made.scores = blaming(data.file, [&] { return scorer.scores(); });
+  made.judged = std::move(scorer).judged();
   return made;
 }
 

@@ -135,11 +135,10 @@ Evaluation TableModel::evaluate(const NewData& data) const {
     const TableDataset dataset(table, encoder_, target(), loss(), data.weight, data.skip_bad_rows);
     const auto& rows = dataset.split().test;
     ModelOutputs outputs_of(model());
-    const auto outputs = [&](const Input<float>& x, std::span<double> out) { outputs_of(x, out); };
-    return Evaluation{.scores = ignd::evaluate(dataset, rows, outputs),
-                      .samples = rows.size(),
-                      .rows = table.size(),
-                      .bad_rows = dataset.bad_rows()};
+    const OutputsOf outputs = [&](const Input<float>& x, std::span<double> out) { outputs_of(x, out); };
+    Evaluation made{.samples = rows.size(), .rows = table.size(), .bad_rows = dataset.bad_rows()};
+    made.scores = ignd::evaluate(dataset, rows, outputs, &made.judged);
+    return made;
   });
 }
 

@@ -171,6 +171,9 @@ class LibraryTraining final : public EnsembleObserver {
     Checkpoint checkpoint;
     dataset_->save_reader(checkpoint);
     save_trained_model(checkpoint, dataset_->target(), dataset_->loss(), *run.kept());
+    const std::atomic<bool> never = false;
+    const auto intervals = intervals_of(run, *dataset_, spec_.training.seed, never);
+    if (intervals) intervals->save(checkpoint);
     trained_.emplace(Trained{ModelFile(TrainedModel::load(checkpoint)), std::move(report)});
   }
 

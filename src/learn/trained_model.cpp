@@ -36,6 +36,7 @@ RunModel::Parts RunModel::Parts::load(const Checkpoint& checkpoint) {
     if (!std::ranges::all_of(weights, [](float weight) { return std::isfinite(weight); })) {
       throw FileError("its weights are not all finite");
     }
+    loaded.intervals = PredictionIntervals::load(checkpoint, least_target(loaded.target));
     return loaded;
   } catch (const InvalidArgument& fault) {
     throw FileError(fmt::format("its model cannot be used: {}", fault.what()));
@@ -77,8 +78,27 @@ void check_measured(const Evaluation& made) {
 }
 
 void RunModel::save(Checkpoint& checkpoint) const {
+  save_with(checkpoint, model());
+  if (parts_.intervals) parts_.intervals->save(checkpoint);
+}
+
+void RunModel::save_with(Checkpoint& checkpoint, const Model<float>& model) const {
   save_reader(checkpoint);
-  save_trained_model(checkpoint, target(), loss(), model());
+  save_trained_model(checkpoint, target(), loss(), model);
+}
+
+const PredictionIntervals& TrainedModel::intervals() const {
+  throw InvalidArgument("the model of a stream holds no residuals to make intervals from");
+}
+
+const PredictionIntervals& RunModel::intervals() const {
+  if (parts_.intervals) return *parts_.intervals;
+  if (target().is_class()) {
+    throw InvalidArgument("the model predicts classes, with their probabilities; intervals are of numbers");
+  }
+  throw InvalidArgument(
+      "the model holds no residuals to make intervals from: it was trained without validation rows, not to its end, "
+      "or by an earlier version of ignd; train it again");
 }
 
 ModelDescription RunModel::describe(const Checkpoint& file) const {

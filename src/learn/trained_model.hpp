@@ -7,6 +7,7 @@
 #include "ignd/model_file.hpp"
 #include "learn/explanation.hpp"
 #include "learn/model_facts.hpp"
+#include "learn/prediction_intervals.hpp"
 #include "learn/table_dataset.hpp"
 
 #include <atomic>
@@ -55,11 +56,12 @@ struct PredictionReport {
 };
 
 struct Evaluation {
-  Scores scores;
+  Scores scores = {};
   std::uint64_t samples = 0;              // that were scored
   std::uint64_t rows = 0;                 // of the table, with the bad ones
   BadRowCount bad_rows = {};              // left out
   std::vector<SkippedFile> skipped = {};  // by name
+  JudgedSamples judged = {};              // one by one; of a stream of numbers without classes at most a million
   std::string note = {};                  // about the cache of decoded images; usually empty
 };
 
@@ -99,6 +101,9 @@ class TrainedModel {
   virtual std::string spec() const = 0;  // of the model itself
   // What the file that it was loaded from says of it and of its training run.
   virtual ModelDescription describe(const Checkpoint& file) const = 0;
+
+  // Of its predictions. Throws InvalidArgument where there are none, and says why.
+  virtual const PredictionIntervals& intervals() const;
 
   virtual const char* samples() const { return "rows"; }                     // what they are called
   virtual bool reads_table(const DataFile& /*file*/) const { return true; }  // or are its samples files?
@@ -149,6 +154,7 @@ class RunModel : public TrainedModel {
     Target target;
     std::string loss;
     std::unique_ptr<Model<float>> model;
+    std::optional<PredictionIntervals> intervals = {};
 
     // Throws FileError for a checkpoint without such a model, or with one that cannot be used.
     static Parts load(const Checkpoint& checkpoint);
@@ -158,6 +164,9 @@ class RunModel : public TrainedModel {
   const Model<float>& model() const { return *parts_.model; }
 
   void save(Checkpoint& checkpoint) const final;  // without the state of the training run
+  // The same with a model in place of its own, whose residuals are not known.
+  void save_with(Checkpoint& checkpoint, const Model<float>& model) const;
+  const PredictionIntervals& intervals() const final;
   const std::string& target_name() const final { return parts_.target.name; }
   std::vector<std::string> classes() const final { return parts_.target.classes; }
   std::string loss() const final { return parts_.loss; }
