@@ -4,7 +4,9 @@
 #include "data/class_files.hpp"
 #include "data/csv_examples.hpp"
 #include "ignd/error.hpp"
+#include "learn/model_outputs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -25,17 +27,31 @@ void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
 // Scores rows as they come. Those of classes are kept, since the area under the curve needs their order.
 class RowScorer {
  public:
-  explicit RowScorer(const StreamModel& model)
-      : learner_(model.learner()),
-        classes_(learner_.classes()),
-        name_([&model](double label) { return model.label_name(label); }) {
+  // The reader knows the names of labels that the model has not seen.
+  RowScorer(const StreamModel& model, const ExampleReader& reader)
+      : learner_(model.learner()), classes_(learner_.classes()), name_([&model, &reader](double label) {
+          const std::string known = model.label_name(label);
+          return known == "?" ? reader.target_name(label) : known;
+        }) {
     if (!model.input().text_target) name_ = {};
+    if (learner_.learns_many_classes()) many_.emplace(learner_.seen_classes().size());
   }
 
   // Throws BadSample for a label that is none of the classes.
   void add(double label, double weight, const StreamPrediction& made) {
     double y = label;
-    if (learner_.classifies()) {
+    if (many_) {
+      const std::optional<std::size_t> number = learner_.seen_classes().find(label);
+      if (!number) {
+        throw BadSample(fmt::format("the label is {}, which is none of the {} classes", Classes::shown(label, name_),
+                                    learner_.seen_classes().size()));
+      }
+      y = static_cast<double>(*number);
+      ordered_.clear();
+      const auto& order = learner_.seen_classes().in_order();
+      for (const std::size_t c : order) ordered_.push_back(made.logits[c]);
+      many_->add(static_cast<double>(std::ranges::find(order, *number) - order.begin()), ordered_, weight);
+    } else if (learner_.classifies()) {
       y = classes_.number_of(label, name_);
       y_.push_back(y);
       logit_.push_back(made.output);
@@ -53,7 +69,9 @@ class RowScorer {
   // Throws InvalidArgument if no row had a weight above 0.
   Scores scores() const {
     Scores scores;
-    if (learner_.classifies()) {
+    if (many_) {
+      scores.multiclass = many_->metrics();
+    } else if (learner_.classifies()) {
       scores.classification = classification_metrics(y_, logit_, weight_);
     } else {
       scores.regression = sums_.metrics();
@@ -70,6 +88,8 @@ class RowScorer {
   double loss_ = 0, total_ = 0;
   RegressionSums sums_;
   std::vector<double> y_, logit_, weight_;
+  std::optional<MulticlassSums> many_;  // of any number of classes, in the order that users see
+  std::vector<double> ordered_;
 };
 
 std::string at_line(std::uint64_t line, const std::string& fault) { return fmt::format("line {}: {}", line, fault); }
@@ -85,7 +105,9 @@ bool is_readable(const ExampleBlock& block, std::size_t i) { return !std::isnan(
 std::string describe_target(const StreamModel& model) {
   const StreamLearner& learner = model.learner();
   if (!learner.classifies()) return "number";
-  if (!learner.classes().complete()) return "class, of which one has been seen";
+  if (model.classes().size() < 2 || (!learner.learns_many_classes() && !learner.classes().complete())) {
+    return "class, of which one has been seen";
+  }
   return describe(Target{.name = model.target_name(), .classes = model.classes()});
 }
 
@@ -192,6 +214,11 @@ void StreamModel::remember_classes() {
 
 std::vector<std::string> StreamModel::classes() const {
   if (!learner_.classifies()) return {};
+  if (learner_.learns_many_classes()) {
+    std::vector<std::string> names;
+    for (const double label : learner_.class_labels()) names.push_back(label_name(label));
+    return names;
+  }
   return {label_name(learner_.classes().negative()), label_name(learner_.classes().positive())};
 }
 
@@ -257,9 +284,29 @@ void StreamModel::interpret(const StreamPrediction& made, Prediction& prediction
     prediction.value = made.prediction;
     return;
   }
+  if (learner_.learns_many_classes()) {
+    interpret_many(made, prediction);
+    return;
+  }
   prediction.value = made.prediction == learner_.classes().positive() ? 1 : 0;
   prediction.label = label_name(made.prediction);
   prediction.probabilities.assign({1 - made.probability, made.probability});
+}
+
+void StreamModel::interpret_many(const StreamPrediction& made, Prediction& prediction) const {
+  const auto& order = learner_.seen_classes().in_order();
+  prediction.probabilities.clear();
+  if (made.logits.empty()) {
+    prediction.label = "?";
+    return;
+  }
+  // A class that has turned up since has no logit.
+  for (const std::size_t c : order) {
+    if (c < made.logits.size()) prediction.probabilities.push_back(made.logits[c]);
+  }
+  prediction.value = static_cast<double>(most_probable(prediction.probabilities));
+  softmax_probabilities(prediction.probabilities, prediction.probabilities);
+  prediction.label = label_name(made.prediction);
 }
 
 PredictionReport StreamModel::predict(const NewData& data, const OnPrediction& use) const {
@@ -316,7 +363,7 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
   }
   const auto reader =
       open_new(data, {.target = input_.target, .weight = data.weight, .text_target = input_.text_target});
-  RowScorer scorer(*this);
+  RowScorer scorer(*this, *reader);
   Evaluation made;
   const auto leave_out = [&](const std::string& fault) {
     if (made.bad_rows.count++ == 0) made.bad_rows.first = fault;
@@ -348,7 +395,7 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
 ModelDescription StreamModel::describe(const Checkpoint& /*file*/) const {
   const StreamStatistics& total = learner_.statistics();
   const std::uint64_t bits = learner_.options().bits;
-  const std::uint64_t weights = learner_.model().parameters().size();
+  const std::uint64_t weights = learner_.weights();
   const std::uint64_t used = learner_.weights_not_zero();
   ModelDescription about;
   about.facts = {{"bits", bits},
