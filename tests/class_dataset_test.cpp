@@ -2,6 +2,7 @@
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
 #include "learn/file_dataset.hpp"
+#include "learn/model_outputs.hpp"
 #include "learn/run.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-// Samples of two classes that come from no table, and runs on them.
+// Images and texts as samples, and runs on them.
 namespace ignd {
 namespace {
 
@@ -100,7 +101,8 @@ TEST(ClassDataset, ThePositiveClassCanBeChosen) {
   EXPECT_EQ(same.target().classes, usual.target().classes);
   EXPECT_EQ(turned.target().classes, (std::vector<std::string>{"class1", "class0"}));
   EXPECT_EQ(turned.split().test, usual.split().test);
-  const TextDataset measured(set, {.length = 8, .vocabulary = 10, .text_column = "", .target_column = ""}, "class0");
+  const TextDataset measured(set, {.length = 8, .vocabulary = 10, .text_column = "", .target_column = ""},
+                             turned.target(), "logistic");
   for (std::uint32_t row = 0; row < 60; ++row) {
     EXPECT_EQ(usual.sample(row, {}).y, row % 2);
     EXPECT_EQ(same.sample(row, {}).y, row % 2);
@@ -110,11 +112,94 @@ TEST(ClassDataset, ThePositiveClassCanBeChosen) {
   EXPECT_THROW(task_of(set, {.positive = "class2"}), InvalidArgument);
 }
 
-TEST(ClassDataset, NeedsTwoClasses) {
+TEST(ClassDataset, NeedsTwoClassesThatItHasSamplesOf) {
   for (const std::size_t classes : {0, 1, 3, 9}) {
     EXPECT_THROW(task_of(texts(20, false, classes)), InvalidArgument) << classes;
   }
   EXPECT_THROW(task_of(texts(2)), InvalidArgument) << "too few for all parts";
+}
+
+// Texts of three classes: those of class 1 have a token 1 somewhere, those of class 2 a token 0.
+std::shared_ptr<const TextSet> three_classes(std::size_t count) {
+  RandomStream stream(2, "three classes");
+  auto set = std::make_shared<TextSet>(std::vector<std::string>{"none", "one", "zero"});
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::uint32_t> tokens(1 + stream.below(8));
+    for (auto& token : tokens) token = static_cast<std::uint32_t>(2 + stream.below(8));
+    if (i % 3 > 0) tokens[stream.below(tokens.size())] = i % 3 == 1 ? 1 : 0;
+    set->add(fmt::format("{}.txt", i), i % 3, FilePart::none, tokens);
+  }
+  return set;
+}
+
+TEST(ClassDataset, HasAnyNumberOfClasses) {
+  const auto set = three_classes(90);
+  const TextDataset task = task_of(set);
+  EXPECT_EQ(task.target().classes, (std::vector<std::string>{"none", "one", "zero"}));
+  EXPECT_EQ(task.loss(), "softmax");
+  for (std::uint32_t row = 0; row < 90; ++row) {
+    EXPECT_EQ(task.target_in_units(row), row % 3);
+    EXPECT_EQ(task.sample(row, {}).y, row % 3);
+  }
+  EXPECT_EQ(task.model_spec("lstm:4x6"), "network:tokens 8 10; embedding 4; lstm 6; last; dense 3");
+  EXPECT_EQ(task.model_spec("network:embedding 2; last; dense 3"), "network:tokens 8 10; embedding 2; last; dense 3");
+  EXPECT_THROW(task.model_spec("network:embedding 2; last; dense 1"), InvalidArgument);
+  EXPECT_THROW(task_of(set, {.loss = "logistic"}), InvalidArgument);
+  EXPECT_THROW(task_of(set, {.positive = "one"}), InvalidArgument);
+  EXPECT_THROW(task_of(texts(60), {.loss = "softmax"}), InvalidArgument) << "of two the loss is logistic";
+  // A model that knows the classes in its own order measures them in that order.
+  Target turned = task.target();
+  turned.classes = {"zero", "one", "none"};
+  const TextDataset measured(set, task.reader(), turned, "softmax");
+  for (std::uint32_t row = 0; row < 90; ++row) EXPECT_EQ(measured.target_in_units(row), 2 - row % 3);
+}
+
+// The target is a column of numbers: how many tokens a text has, times ten.
+std::shared_ptr<const TextSet> numbers(std::size_t count) {
+  RandomStream stream(3, "numbers");
+  auto set = std::make_shared<TextSet>(std::vector<std::string>());
+  std::vector<double> lengths;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::vector<std::uint32_t> tokens(1 + stream.below(8), 3);
+    lengths.push_back(10 * static_cast<double>(tokens.size()));
+    set->add(std::to_string(i + 1), 0, FilePart::none, tokens);
+  }
+  set->set_target(std::make_shared<const Table>(Table::of_numbers({"price"}, lengths)));
+  return set;
+}
+
+TEST(ClassDataset, MayHaveNumbersAsTargets) {
+  const auto set = numbers(100);
+  const TextDataset::Reader reader{.length = 8, .vocabulary = 10, .text_column = "text", .target_column = "price"};
+  const TextDataset task(set, reader, {});
+  EXPECT_FALSE(task.target().is_class());
+  EXPECT_EQ(task.target().name, "price");
+  EXPECT_EQ(task.loss(), "squared");
+  EXPECT_NE(task.target().choice, "") << "they might be classes";
+  double mean = 0;
+  for (const std::uint32_t row : task.split().train) mean += task.sample(row, {}).y;
+  EXPECT_NEAR(mean, 0, 1e-9) << "scaled by the training rows";
+  for (std::uint32_t row = 0; row < 100; ++row) {
+    const double price = 10 * static_cast<double>(set->tokens(row).size());
+    EXPECT_EQ(task.target_in_units(row), price);
+    EXPECT_NEAR(task.target().in_units(task.sample(row, {}).y), price, 1e-9);
+  }
+  const TextDataset counts(set, reader, {.loss = "poisson"});
+  EXPECT_TRUE(counts.target().logarithm);
+  EXPECT_EQ(counts.sample(0, {}).y, counts.target_in_units(0));
+  const TextDataset classes(set, reader, {.loss = "softmax"});
+  EXPECT_EQ(classes.target().classes.size(), 8U);
+  EXPECT_EQ(classes.target().classes.front(), "10");
+  const TextDataset measured(set, reader, task.target(), "squared");
+  EXPECT_EQ(measured.split().test.size(), 100U);
+  EXPECT_EQ(measured.sample(5, {}).y, task.sample(5, {}).y);
+
+  auto bad = std::make_shared<TextSet>(*set);
+  std::vector<double> values(100, 2);
+  values[7] = -1;
+  values[8] = 5;
+  bad->set_target(std::make_shared<const Table>(Table::of_numbers({"price"}, values)));
+  EXPECT_THROW(TextDataset(bad, reader, {.loss = "poisson"}), BadSample) << "-1 is no count";
 }
 
 TEST(TextDataset, GivesTheTokensThatTheNetworkReads) {
@@ -176,6 +261,34 @@ TEST(TextRun, StoppedAnywhereEndsWithTheSameBits) {
   EXPECT_EQ(run->epoch(), whole.epoch());
   EXPECT_TRUE(std::ranges::equal(run->last()->parameters(), whole.last()->parameters()));
   EXPECT_TRUE(std::ranges::equal(run->kept()->parameters(), whole.kept()->parameters()));
+}
+
+TEST(TextRun, LearnsThreeClassesAndGoesOnBitByBit) {
+  const TextDataset task = task_of(three_classes(600));
+  TrainingOptions options = run_options();
+  options.optimizer = find_optimizer("adam");
+  options.rate = 0.02;
+  for (const bool batches : {false, true}) {
+    if (batches) options.batch = BatchOptions{.size = 8};
+    ignd::Run whole(task, options);
+    while (whole.status() == RunStatus::running) whole.learn_epoch(never, [] {});
+    auto run = std::make_unique<ignd::Run>(task, options);
+    for (std::uint64_t steps = 700; run->status() == RunStatus::running; steps += 700) {
+      run->learn_epoch(
+          never, [] {}, steps);
+      Checkpoint saved;
+      run->save(saved);
+      run = std::make_unique<ignd::Run>(task, options);
+      run->restore(saved);
+    }
+    EXPECT_TRUE(std::ranges::equal(run->kept()->parameters(), whole.kept()->parameters()));
+    const auto model = whole.kept();
+    ModelOutputs outputs_of(*model);
+    const Scores quality =
+        evaluate(task, task.split().test, [&](const Input<float>& x, std::span<double> f) { outputs_of(x, f); });
+    ASSERT_TRUE(quality.multiclass);
+    EXPECT_GT(quality.multiclass->accuracy, batches ? 0.8 : 0.95);
+  }
 }
 
 TEST(TextRun, GoesOnWithNothingButItself) {

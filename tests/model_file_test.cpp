@@ -496,7 +496,7 @@ TEST_F(FilesFromCode, ImagesArePredictedAsByTheTool) {
   EXPECT_THROW(model.predict({}), InvalidArgument);
   EXPECT_THROW(model.predict_file(path("none")), FileError);
   EXPECT_THROW(model.predict_file(path("m.ignd")), FileError);
-  EXPECT_TRUE(testing::contains(message_of([&] { train(photos, {{"loss", "squared"}}); }), "they have two classes"));
+  EXPECT_TRUE(testing::contains(message_of([&] { train(photos, {{"loss", "squared"}}); }), "folders are classes"));
 }
 
 // Without a learning rate, both search for it on the same part of the images.

@@ -489,7 +489,9 @@ TEST(NetworkBatch, SeveralOutputsAreForBatchesOnly) {
   EXPECT_EQ(message_of([&] { Trainer<float> trainer(model, {}); }), refused);
   EXPECT_EQ(message_of([&] { model.predict({std::vector<float>{1, 2}}); }), refused);
   EXPECT_EQ(message_of([&] { check_network(text); }),
-            "the network has 3 outputs, but must end in one; for several classes, tables have linear and mlp: models");
+            "the network has 3 outputs, but the target needs 1: end it with dense 1");
+  EXPECT_NO_THROW(check_network(text, 3));
+  EXPECT_NO_THROW(check_network(text, std::nullopt));
   EXPECT_EQ(message_of([] { Network<float> forgotten("values 2; dense 4; relu"); }),
             "the network gives values 4, but must end with its outputs: dense 1, or dense with one unit for each");
   EXPECT_EQ(Network<float>("values 2; dense 1; relu").outputs(), 1U);

@@ -142,6 +142,44 @@ TEST_F(ImageTool, LearnsToTellClassesApart) {
   EXPECT_EQ(last["saved"], model_);
 }
 
+// Noise that is dark, of half the brightness, or bright.
+TEST_F(ImageTool, LearnsThreeClasses) {
+  Members members;
+  for (unsigned i = 0; i < 20; ++i) {
+    const Words names{"bright", "dark", "medium"};
+    for (unsigned k = 0; k < 3; ++k) {
+      Image image = testing::noise_image({8, 8}, 100 * k + i);
+      const int low = k == 0 ? 170 : k == 1 ? 0 : 85;
+      for (std::uint8_t& value : image.pixels) value = static_cast<std::uint8_t>(value / 3 + low);
+      members.emplace_back(fmt::format("{}/{:02}.png", names[k], i), testing::encode_png(image));
+    }
+  }
+  std::ranges::sort(members);
+  const std::string data = fill("three", members);
+  const Words run{"train",    data, "--size", "8",    "--model", "cnn:4/8",
+                  "--epochs", "12", "--lr",   "0.01", "--save",  model_};
+  const json trained = result(run);
+  EXPECT_EQ(trained["loss"], "softmax");
+  EXPECT_EQ(trained["classes"], (json{"bright", "dark", "medium"}));
+  EXPECT_GT(trained["metrics"]["test"]["accuracy"], 0.6);
+  EXPECT_TRUE(trained["baselines"]["best_constant"]["test"].contains("macro_f1"));
+  const json found = result({"evaluate", model_, data});
+  EXPECT_GT(found["metrics"]["test"]["accuracy"], 0.7);
+  EXPECT_EQ(found["images"], 60);
+  const Words lines = lines_of(run_tool({"predict", model_, data}).out);
+  EXPECT_EQ(lines[0], "file,prediction,probability_bright,probability_dark,probability_medium");
+  ASSERT_EQ(lines.size(), 61U);
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "one of 3 classes, 'bright', 'dark' and 'medium'"));
+  expect_refusal({"evaluate", model_, data_}, 1, "the model knows 'bright', 'dark' and 'medium'");
+  result(run + Words{"--batch", "4"});
+  result(run + Words{"--batch", "4", "--batch-mode", "exact"});
+  expect_refusal(run + Words{"--loss", "logistic"}, 2, "give the softmax loss");
+  expect_refusal(run + Words{"--positive", "dark"}, 2, "not learned as two classes");
+  expect_refusal({"train", data, "--size", "8", "--model", "network:flatten; dense 1"}, 2,
+                 "the network has 1 output, but the target needs 3: end it with dense 3");
+  expect_refusal({"train", data_, "--size", "8", "--model", "cnn:2", "--loss", "softmax"}, 2, "give the logistic loss");
+}
+
 TEST_F(ImageTool, SaysWhatItDoes) {
   fill("photos", {{"bright/a.jpg", "no image"}, {"dark/cut.png", picture(false, 0).substr(0, 90)}});
   const Outcome outcome = run_tool(train());
@@ -283,7 +321,7 @@ TEST_F(ImageTool, RefusesBrokenModels) {
     refuse([&](Checkpoint& c) { c.set("image.size", std::span<const std::uint64_t>(*size)); }, "do not fit together");
   }
   refuse([&](Checkpoint& c) { c.set("image.size", std::span<const std::uint64_t>(huge)); }, "too large");
-  refuse([](Checkpoint& c) { c.set("target.kind", std::string("number")); }, "has no classes");
+  refuse([](Checkpoint& c) { c.set("target.kind", std::string("number")); }, "cannot be learned by its loss");
   refuse([](Checkpoint& c) { c.set("trained.model", std::string("network:image 3 8 8; flatten; dense 2")); },
          "its model");
   refuse([](Checkpoint& c) { c.set("kind", std::string("text model")); }, "cannot be used");
@@ -353,9 +391,8 @@ TEST_F(ImageTool, RefusesOtherFolders) {
   const std::string image = picture(true, 0);
   refuse("mixed", {{"a/1.png", image}, {"b/1.txt", "words"}}, 1, "holds images and texts");
   refuse("neither", {{"a/1.doc", "x"}, {"b/1.doc", "x"}}, 1, "neither images");
-  refuse("three", {{"a/1.png", image}, {"b/1.png", image}, {"c/1.png", image}}, 2, "there are 3 classes: a, b, c");
   refuse("one", {{"a/1.png", image}}, 2, "there is 1 class: a, but two are needed");
-  refuse("flat", {{"1.png", image}}, 2, "there are no classes; put the files of each of two into a folder");
+  refuse("flat", {{"1.png", image}}, 2, "there are no classes; put the files of each into a folder");
   refuse("few", {{"a/1.png", image}, {"b/1.png", image}}, 2, "too few");
   refuse("broken", {{"a/1.png", "x"}, {"b/1.png", "y"}}, 1, "holds no image that can be read");
   write_text(path("broken.zip"), "PK\x03\x04 and no more");
@@ -399,6 +436,13 @@ TEST_F(NetworkTool, LearnsTablesWithAnyNetwork) {
              "[[layer]]\nkind = \"dense\"\nunits = 8\n[[layer]]\nkind = \"tanh\"\n"
              "[[layer]]\nkind = \"dense\"\nunits = 1\n");
   EXPECT_EQ(result(run + Words{path("net.toml")})["metrics"], trained["metrics"]);
+  std::string classes = "a,b,y\n";
+  for (int i = 0; i < 120; ++i) classes += fmt::format("{},{},{}\n", i, i % 7, i < 40 ? "x" : i < 80 ? "y" : "z");
+  write_text(path("classes.csv"), classes);
+  const Words of_classes{"train", path("classes.csv"), "--target", "y", "--save", path("classes.ignd"), "--model"};
+  EXPECT_GT(result(of_classes + Words{"network:dense 8; tanh; dense 3"})["metrics"]["test"]["accuracy"], 0.8);
+  expect_refusal(of_classes + Words{"network:dense 8; tanh; dense 1"}, 2,
+                 "the network has 1 output, but the target needs 3: end it with dense 3");
   expect_refusal(run + Words{"network:flatten; dense 1"}, 2, "layer 1 of the network, 'flatten'");
   expect_refusal(run + Words{"cnn:3"}, 2, "a cnn reads images");
 }
@@ -494,6 +538,51 @@ TEST_F(TextTool, LearnsFromAColumnOfATable) {
   EXPECT_EQ(result(train({fill("reviews", all)}))["metrics"], trained["metrics"]);
 }
 
+TEST_F(TextTool, LearnsMoreClassesAndNumbers) {
+  const Words words{"awful", "so-so", "lovely"}, names{"bad", "fair", "good"};
+  RandomStream stream(4, "three kinds of reviews");
+  Members members;
+  std::string table = "review,kind,price,stars\n";
+  for (unsigned i = 0; i < 90; ++i) {
+    const std::size_t k = i % 3;
+    const std::string text = fmt::format("a {} film, the end", words[k]);
+    members.emplace_back(fmt::format("{}/{:02}.txt", names[k], i), text);
+    table +=
+        fmt::format("\"{}\",{},{:.2f},{}\n", text, names[k], 10.0 * static_cast<double>(k) + stream.normal(), k + 1);
+  }
+  const std::string folder = fill("three", members);
+  write_text(path("three.csv"), table);
+  const Words column{path("three.csv"), "--text", "review", "--target"};
+  for (const Words& data : {Words{folder}, column + Words{"kind"}}) {
+    const json trained = result(train(data));
+    EXPECT_EQ(trained["loss"], "softmax");
+    EXPECT_GT(trained["metrics"]["test"]["accuracy"], 0.9);
+    EXPECT_EQ(result({"evaluate", model_, folder})["metrics"]["test"]["accuracy"], 1.0);
+    const Words lines = lines_of(run_tool({"predict", model_, folder}).out);
+    EXPECT_EQ(lines[0], "file,prediction,probability_bad,probability_fair,probability_good");
+  }
+  expect_refusal({"evaluate", model_, fill("other", {{"bad/1.txt", "a"}, {"worse/1.txt", "b"}})}, 1,
+                 "the model knows 'bad', 'fair' and 'good'");
+  write_text(path("one.csv"), "review,kind\nx,worse\n");
+  expect_refusal({"evaluate", model_, path("one.csv")}, 1, "is 'worse', but the model knows 'bad', 'fair', 'good'");
+
+  const json priced = result(train(column + Words{"price"}));
+  EXPECT_EQ(priced["loss"], "squared");
+  EXPECT_GT(priced["metrics"]["test"]["r2"], 0.8);
+  EXPECT_GT(result({"evaluate", model_, path("three.csv")})["metrics"]["test"]["r2"], 0.9);
+  EXPECT_EQ(lines_of(run_tool({"predict", model_, path("three.csv")}).out)[0], "row,prediction");
+  EXPECT_TRUE(contains(run_tool({"inspect", model_}).out, "target price: number, mean"));
+  expect_refusal({"evaluate", model_, folder}, 1, "has no numbers to compare with");
+  write_text(path("bad.csv"), "review,price\nx,cheap\ny,2\n");
+  expect_refusal({"evaluate", model_, path("bad.csv")}, 1, "row 1");
+
+  const Outcome stars = run_tool(train(column + Words{"stars"}));
+  EXPECT_TRUE(contains(stars.out, "--loss softmax learns classes")) << stars.out;
+  EXPECT_EQ(result(train(column + Words{"stars", "--loss", "softmax"}))["classes"], (json{"1", "2", "3"}));
+  EXPECT_EQ(result({"evaluate", model_, path("three.csv")})["metrics"]["test"]["accuracy"], 1.0);
+  EXPECT_EQ(result(train(column + Words{"stars", "--loss", "poisson"}))["loss"], "poisson");
+}
+
 TEST_F(TextTool, WhatIsNoTextIsLeftOut) {
   const std::string data = fill("reviews", reviews());
   run_tool(train({data}));
@@ -525,7 +614,6 @@ TEST_F(TextTool, RefusesWhatMeansNothingForTexts) {
   expect_refusal(table, 2, "--target");
   expect_refusal(table + Words{"--target", "review"}, 2, "the same column");
   expect_refusal(table + Words{"--target", "sentimen"}, 2, "did you mean 'sentiment'");
-  expect_refusal(table + Words{"--target", "id"}, 2, "more than two values");
   expect_refusal(table + Words{"--target", "sentiment", "--weight", "id"}, 2, "--weight cannot be given for texts");
   expect_refusal(table + Words{"--target", "sentiment", "--size", "8"}, 2, "--size can only be given for images");
   expect_refusal(table + Words{"--target", "sentiment", "--model", "cnn:3"}, 2, "a cnn reads images");
@@ -533,7 +621,8 @@ TEST_F(TextTool, RefusesWhatMeansNothingForTexts) {
   expect_refusal(table + Words{"--stream"}, 2, "--text cannot be given with --stream");
   expect_refusal({"train", data, "--target", "y"}, 2, "--target cannot be given for files of text");
   expect_refusal({"train", data, "--length", "0"}, 2, "--length");
-  expect_refusal({"train", data, "--loss", "squared"}, 2, "the loss squared cannot be given for texts");
+  expect_refusal({"train", data, "--loss", "squared"}, 2,
+                 "the loss squared cannot be given for texts: folders are classes");
 }
 
 }  // namespace

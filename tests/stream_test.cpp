@@ -281,10 +281,43 @@ TEST_F(OnlineTest, ABadExampleChangesNothing) {
       }
       if (before == 0) continue;
       if (kind == Kind::number) refuse(good, "abc", 1, "the target 'y' is 'abc', which is not a finite number");
-      if (kind == Kind::text) refuse(good, "maybe", 1, "the label is 'maybe', but the classes are 'no' and 'yes'");
       if (kind == Kind::text) refuse(good, 3, 1, "the target 'y' holds texts, but is the number 3");
       if (kind == Kind::sign && before == 1100) refuse(good, 3, 1, "the label is 3, but the classes are -1 and 1");
     }
+  }
+}
+
+TEST_F(OnlineTest, LearnsManyClassesWithTheBitsOfTheTool) {
+  const auto of = [](const Row& row) { return row.sign > 0 ? "up" : row.weight == 3 ? "flat" : "down"; };
+  std::string text = "a,b,town,y\n";
+  for (const Row& row : rows_) {
+    for (const auto& [column, cell] : row.example) text += field(cell) + ",";
+    text += fmt::format("{}\n", of(row));
+  }
+  const std::string data = write("three.csv", text);
+  for (const char* loss : {"", "softmax"}) {
+    Words words{"--target", "y", "--bits", "10"};
+    if (*loss != 0) words.insert(words.end(), {"--loss", loss});
+    const std::string tool = trained(data, words);
+    OnlineLearner learner("y", {.bits = 10, .loss = loss});
+    for (const Row& row : rows_) learner.learn(row.example, of(row));
+    learner.finish();
+    EXPECT_TRUE(saved(learner) == tool) << loss;
+    EXPECT_EQ(learner.classes(), (Words{"down", "flat", "up"}));
+    const auto model = ModelFile::load(path("tool.ignd"));
+    EXPECT_EQ(model.classes(), learner.classes());
+    const auto all = model.predict_file(data);
+    ASSERT_EQ(all.size(), rows_.size());
+    for (std::size_t i = 0; i < 50; ++i) {
+      const Prediction made = learner.predict(rows_[i].example);
+      EXPECT_EQ(made.probabilities, all[i].probabilities);
+      ASSERT_EQ(made.probabilities.size(), 3U);
+      EXPECT_NEAR(made.probabilities[0] + made.probabilities[1] + made.probabilities[2], 1, 1e-12);
+      EXPECT_EQ(made.label, learner.classes().at(static_cast<std::size_t>(made.value)));
+    }
+    OnlineLearner file("y", {.bits = 10, .loss = loss});
+    file.learn_file(data);
+    EXPECT_TRUE(saved(file) == tool) << loss;
   }
 }
 
@@ -318,7 +351,7 @@ TEST_F(OnlineTest, SaysWhatIsWrongWithFiles) {
   EXPECT_EQ(lenient.learn_file(ragged), 1U);
   EXPECT_EQ(lenient.statistics().examples, 3U);
   const std::string labels = write("labels.csv", "x,y\n1,no\n2,yes\n3,maybe\n");
-  OnlineLearner classes("y");
+  OnlineLearner classes("y", {.loss = "logistic"});
   expect_fault("labels.csv', line 4: the label is 'maybe'", [&] { classes.learn_file(labels); });
   classes.save(path("m.ignd"));
   expect_fault("is a model, not data", [&] { OnlineLearner("y").learn_file(path("m.ignd")); });

@@ -258,6 +258,59 @@ TEST_F(StreamTool, CallsClassesByTheirNames) {
   EXPECT_EQ(content_of(file), whole.out);
 }
 
+TEST_F(StreamTool, LearnsMoreThanTwoClasses) {
+  Words lines{"a,b,kind"};
+  for (const Row& row : made_rows()) {
+    lines.push_back(fmt::format("{},{},{}", row.a, row.b, row.a > 0.5 ? "red" : row.b > 0 ? "green" : "blue"));
+  }
+  const std::string data = write("kinds.csv", joined(lines));
+  const std::string made = path("made.csv");
+  const json trained = learn(stream(data, {"--target", "kind", "--predictions", made}));
+  EXPECT_TRUE(contains(trained["decision"], "softmax loss, because row ")) << trained;
+  EXPECT_EQ(trained["loss"], "softmax");
+  EXPECT_GT(trained["metrics"]["progressive"]["accuracy"], 0.8);
+  EXPECT_EQ(trained["metrics"]["progressive"]["log_loss"], trained["metrics"]["progressive"]["loss"]);
+  const std::string whole = content_of(model), log = content_of(made);
+  EXPECT_TRUE(log.starts_with("row,prediction,probability\n1,")) << log.substr(0, 99);
+  EXPECT_EQ(count_lines(log), rows + 1);
+
+  const std::string predicted = run_tool({"predict", model, data}).out;
+  EXPECT_TRUE(predicted.starts_with("row,prediction,probability_blue,probability_green,probability_red\n1,"))
+      << predicted.substr(0, 99);
+  const json found = evaluated(data);
+  EXPECT_GT(found["metrics"]["test"]["accuracy"], 0.85);
+  EXPECT_TRUE(found["metrics"]["test"]["macro_f1"].is_number());
+  EXPECT_TRUE(contains(run_tool({"inspect", model}).out, "target kind: one of 3 classes, 'blue', 'green' and 'red'"))
+      << run_tool({"inspect", model}).out;
+  EXPECT_EQ(inspected()["weights"], 3 * 1025);
+  expect_one_line(run_tool({"evaluate", model, write("other.csv", "a,b,kind\n1,2,black\n")}), 1,
+                  "line 2: the label is 'black', which is none of the 3 classes");
+
+  // Cut anywhere and resumed, the model and its predictions are the same.
+  for (const std::size_t at : {5U, 7U, 700U}) {
+    const std::string first = write("first.csv", joined(lines, 0, at));
+    const std::string second = write("second.csv", lines[0] + "\n" + joined(lines, at));
+    run_tool(stream(first, {"--target", "kind", "--predictions", made}));
+    learn({"train", "--stream", second, "--resume", model, "--predictions", made});
+    EXPECT_TRUE(content_of(model) == whole) << at;
+    EXPECT_EQ(content_of(made), log) << at;
+  }
+
+  // Numbers are classes if asked for.
+  Words numbers{"a,b,kind"};
+  for (const Row& row : made_rows()) {
+    numbers.push_back(fmt::format("{},{},{}", row.a, row.b, row.a > 0.5 ? 10 : row.b > 0 ? 9 : -1));
+  }
+  const std::string numbered = write("numbers.csv", joined(numbers));
+  EXPECT_EQ(learn(stream(numbered, {"--target", "kind"}))["loss"], "squared");
+  EXPECT_EQ(learn(stream(numbered, {"--target", "kind", "--loss", "softmax"}))["loss"], "softmax");
+  EXPECT_TRUE(contains(run_tool({"inspect", model}).out, "one of 3 classes, '-1', '9' and '10'"))
+      << run_tool({"inspect", model}).out;
+  const Outcome some = run_tool(stream(data, {"--target", "kind", "--loss", "logistic"}));
+  EXPECT_EQ(some.exit_code, 1);
+  EXPECT_TRUE(contains(some.err, "the softmax loss learns more than two")) << some.err;
+}
+
 // A row that cannot be read leaves the file of an earlier run as it was, however far the predictions had come.
 TEST_F(StreamTool, WritesPredictionsWholeOrNotAtAll) {
   const std::string table = path("table.ignd"), file = path("out/predicted.csv");
@@ -481,7 +534,9 @@ TEST_F(StreamTool, StopsAtABadRowAndSavesWhatItHas) {
         contains(outcome.err, fmt::format("the model of the {} examples before it is saved in '{}'", examples, model)))
         << outcome.err;
     EXPECT_EQ(inspected()["examples"], examples);
-    const std::string good = write("good", options == y ? "a\n1\n" : contains(content, "|") ? "|a b\n" : "1 1:1\n");
+    const std::string good = write("good", contains(content, "a,y") ? "a\n1\n"
+                                           : contains(content, "|") ? "|a b\n"
+                                                                    : "1 1:1\n");
     EXPECT_EQ(run_tool({"predict", model, good}).exit_code, 0);
   };
   stop("a,y\n1,2\n2,3\n3\n4,5\n", y, "bad', line 4: has 1 field instead of 2", 2);
@@ -489,7 +544,8 @@ TEST_F(StreamTool, StopsAtABadRowAndSavesWhatItHas) {
   stop("a,y\n1,2\n2,3\n3,4\n4,nan\n", y, "line 5: the target 'y' is missing", 3);
   stop("a,y\n1,2\n2,3\n3,4\n4,-inf\n", y, "line 5: the target 'y' is '-inf', which is not a finite number", 3);
   stop("a,y\n1,2\n2,3\n3,4\n4,many\n", y, "line 5: the target 'y' is 'many', which is not a finite number", 3);
-  stop("a,y\n1,u\n2,v\n3,u\n4,w\n", y, "line 5: the label is 'w', but the classes are 'u' and 'v'", 3);
+  stop("a,y\n1,u\n2,v\n3,u\n4,w\n", y + Words{"--loss", "logistic"},
+       "line 5: the label is 'w', but the classes are 'u' and 'v'", 3);
   const std::string endless(10'000'000, 'x');  // NOLINT(bugprone-string-constructor): as long as that
   stop("a,y\n1,2\n2,3\n3,4\n" + endless + "\n4,5\n", y, "line 5: is longer than 4 MiB", 3);
   stop("1 1:2\n-1 1:3\nx 1:4\n", {}, "line 3: ", 2);
@@ -501,7 +557,7 @@ TEST_F(StreamTool, SkipsBadRowsAndCountsThem) {
   EXPECT_EQ(learn(stream(bad, {"--target", "y", "--bad-rows", "skip"}))["skipped"], 2);
   EXPECT_TRUE(contains(run_tool(stream(bad, {"--target", "y", "--bad-rows", "skip"})).out, "2 bad rows skipped"));
   const std::string third = write("third.csv", "a,y\n1,u\n2,v\n3,w\n4,u\n");
-  EXPECT_EQ(learn(stream(third, {"--target", "y", "--bad-rows", "skip"}))["skipped"], 1);
+  EXPECT_EQ(learn(stream(third, {"--target", "y", "--loss", "logistic", "--bad-rows", "skip"}))["skipped"], 1);
   fs::remove(model);
   expect_one_line(run_tool(stream(write("all.csv", "a,y\n1\n2\n"), {"--target", "y", "--bad-rows", "skip"})), 1,
                   "has no examples; 2 bad rows skipped");

@@ -40,6 +40,10 @@ class IGND_API HashedLinear final : public Model<T> {
   double forward(const Input<T>& x, Trace<T>& trace) const override;
   void sensitivity(const Input<T>& x, Trace<T>& trace) const override;
 
+  // The weights that x reads, the bias among them, and what each is multiplied by: the block of the trace, which
+  // forward() fills in the same way.
+  const SparseRows<T>& read_rows(const Input<T>& x, Trace<T>& trace) const;
+
  private:
   void copy_rows(const Input<T>& x, bool in_order, Trace<T>& trace) const;
   void sort_rows(const Input<T>& x, Trace<T>& trace) const;

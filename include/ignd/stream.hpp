@@ -22,8 +22,10 @@ namespace ignd {
 
 // What is left out is chosen by the learner; docs/stream.md says how. The defaults are those of `ignd train --stream`.
 struct StreamOptions {
-  unsigned bits = 18;                     // 2^bits weights
-  std::string loss = {};                  // if empty: logistic if the first 1,000 labels are two values, else squared
+  unsigned bits = 18;  // 2^bits weights
+  // If empty: logistic if the first 1,000 labels are two values, softmax from a third text on, else squared. Of the
+  // softmax loss any label is a class.
+  std::string loss = {};
   Optimizer optimizer = {};               // any but "gauss-newton" with "plain" needs a schedule
   std::optional<Schedule> schedule = {};  // if not given, each feature's steps shrink as it is seen more often
   double l2 = 0;                          // if not zero, steps shrink with the number of examples
@@ -125,8 +127,8 @@ class IGND_API OnlineLearner {
   // Chooses the loss now, if it is still open, and learns the examples held back. More may follow.
   void finish();
 
-  // Predicts without learning. Of two classes the negative one is number 0: the smaller number, or the text that comes
-  // first in the alphabet. Throws BadSample and InvalidArgument as learn() does.
+  // Predicts without learning. Classes are numbered in the order of classes(). Of two the negative one is number 0: the
+  // smaller number, or the text that comes first in the alphabet. Throws BadSample and InvalidArgument as learn() does.
   Prediction predict(const Example& example) const;
   // All rows of a file, in order. Throws FileError, and InvalidArgument if nothing has been learned yet.
   std::vector<Prediction> predict_file(const std::string& path) const;
@@ -136,7 +138,7 @@ class IGND_API OnlineLearner {
   std::string decision() const;  // one line that says which loss is used and why
   const std::string& target() const;
   const std::vector<std::string>& columns() const;  // of the features; empty before the first example
-  std::vector<std::string> classes() const;         // seen so far, the negative one first; none for numbers
+  std::vector<std::string> classes() const;         // seen so far, of two the negative one first; none for numbers
 
  private:
   struct Content;

@@ -24,12 +24,8 @@ namespace {
 using ignd::Cell;
 using ignd::OnlineLearner;
 
-// The value, the label, and the probability of the positive class.
-nb::tuple to_tuple(const ignd::Prediction& made) {
-  const double positive =
-      made.probabilities.empty() ? std::numeric_limits<double>::quiet_NaN() : made.probabilities.back();
-  return nb::make_tuple(made.value, made.label, positive);
-}
+// The value, the label, and the probabilities of the classes.
+nb::tuple to_tuple(const ignd::Prediction& made) { return nb::make_tuple(made.value, made.label, made.probabilities); }
 
 // A learner, and the example at hand, whose memory is used again.
 class Online {

@@ -131,7 +131,9 @@ class OnlineRegressor(_Online):
 
 
 class OnlineClassifier(_Online):
-    """Tells two classes apart in a stream of examples. The classes may be truth values, numbers or texts.
+    """Tells classes apart in a stream of examples. The classes may be truth values, numbers or texts.
+
+    There are two of them; with `loss="softmax"` any number, which may turn up at any time.
 
     >>> model = OnlineClassifier()
     >>> for k in range(200):
@@ -158,29 +160,28 @@ class OnlineClassifier(_Online):
         return _class_named(label)
 
     def predict_proba_one(self, x: dict[str, Any]) -> dict[Any, float]:
-        """The probabilities of both classes."""
-        positive = self._learner.predict(x)[2]
-        return self._probabilities(positive)
+        """The probabilities of the classes."""
+        return self._probabilities(self._learner.predict(x)[2])
 
     def predict_many(self, X: Any) -> np.ndarray:  # noqa: N803
         """The more likely class of each row of a table."""
         return np.array([_class_named(made[1]) for made in self._learner.predict_many(to_frame(X))])
 
     def predict_proba_many(self, X: Any) -> np.ndarray:  # noqa: N803
-        """The probabilities of both classes of each row, in the order of `classes`."""
-        positive = np.array([made[2] for made in self._learner.predict_many(to_frame(X))])
-        return np.stack([1 - positive, positive], axis=1)
+        """The probabilities of the classes of each row, in the order of `classes`; NaN before there are any."""
+        made = [of_row[2] for of_row in self._learner.predict_many(to_frame(X))]
+        return np.array([of_row or [np.nan, np.nan] for of_row in made])
 
     @property
     def classes(self) -> list[Any]:
-        """Those seen so far, the negative one first."""
+        """Those seen so far in increasing order, of two the negative one first."""
         return [_class_named(name) for name in self._learner.classes if name != _UNSEEN]
 
-    def _probabilities(self, positive: float) -> dict[Any, float]:
+    def _probabilities(self, made: list[float]) -> dict[Any, float]:
         classes = self.classes
         if len(classes) < 2:
             return dict.fromkeys(classes, 1.0)
-        return {classes[0]: 1 - positive, classes[1]: positive}
+        return dict(zip(classes, made, strict=True))
 
 
 def _class_named(label: str) -> Any:

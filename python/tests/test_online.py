@@ -89,6 +89,26 @@ def test_classes(labels):
     assert model.predict_proba_many(table).shape == (2, 2)
 
 
+@pytest.mark.parametrize("labels", [(1, 2, 3), ("a", "b", "c")])
+def test_many_classes(labels):
+    random = np.random.default_rng(5)
+    model = OnlineClassifier(loss="softmax")
+    assert model.predict_one({"x": 1.0}) is None
+    assert model.predict_proba_one({"x": 1.0}) == {}
+    for k in range(1500):
+        x = random.normal()
+        third = k > 500 and x > 1  # a class that turns up late
+        model.learn_one({"x": x}, labels[2 if third else int(x > 0)])
+    assert model.classes == list(labels)
+    assert model.loss == "softmax"
+    assert model.predict_one({"x": 3.0}) == labels[2]
+    probabilities = model.predict_proba_one({"x": -3.0})
+    assert list(probabilities) == list(labels)
+    assert probabilities[labels[0]] > 0.8
+    assert sum(probabilities.values()) == pytest.approx(1)
+    assert model.predict_proba_many(pd.DataFrame({"x": [3.0, -3.0]})).shape == (2, 3)
+
+
 def test_bad_examples_change_nothing():
     model = learned(rows_of(stream_table(100)))
     probe = {"size": 50.0, "town": "Ulm", "rooms": 2}

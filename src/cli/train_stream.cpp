@@ -131,6 +131,9 @@ class StreamPass {
       predictions_ = open_predictions(options_.predictions, options_.resume, before_, rows_before_);
       events.prediction = [this](const StreamPrediction& made) { write(made); };
     }
+    events.decision = [this](const std::string& decision) {
+      if (talks()) print("{}\n", decision);
+    };
     learner_.set_events(std::move(events));
   }
 
@@ -288,10 +291,15 @@ class StreamPass {
     std::fflush(stdout);
   }
 
+  // The classes to come are not known. Of more than two, the probability is that of the predicted one.
   void write(const StreamPrediction& made) {
-    if (!format_) format_.emplace("row", std::span<const std::string>(), model_.classes());
+    const bool many = learner_.learns_many_classes();
+    if (!format_)
+      format_.emplace("row", std::span<const std::string>(), many ? std::vector<std::string>(2) : model_.classes());
     sample_.prediction.name = std::to_string(made.row);
     model_.interpret(made, sample_.prediction);
+    sample_.usable = !many || !made.logits.empty();
+    if (many) sample_.prediction.probabilities.assign({1 - made.probability, made.probability});
     predictions_->add(*format_, sample_);
   }
 

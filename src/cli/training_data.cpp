@@ -153,7 +153,7 @@ void TableTrainingData::describe(JsonLine& line) const {
   if (!table().header_note().empty()) line.set("header_note", table().header_note());
 }
 
-// Images or texts of two classes.
+// Images or texts.
 struct FileData {
   std::shared_ptr<const Dataset> dataset;
   std::uint64_t size = 0;
@@ -196,10 +196,13 @@ void FileTrainingData::describe(JsonLine& line) const {
 
 // From the labels alone: an image is large.
 std::vector<Predictor> FileTrainingData::baselines() const {
-  const double constant = best_constant_for_logistic([&](const RowVisitor& visit) {
-    for (const std::uint32_t row : dataset().split().train) visit({}, dataset().target_in_units(row), 1);
-  });
-  return {{"best constant", [constant](const Input<float>&, std::span<double> outputs) { outputs[0] = constant; }}};
+  const Target& target = dataset().target();
+  return {fit_constant(target, [&](const RowVisitor& visit) {
+    for (const std::uint32_t row : dataset().split().train) {
+      const double value = dataset().target_in_units(row);
+      visit({}, target.is_class() ? value : target.learned(value), 1);
+    }
+  })};
 }
 
 std::unique_ptr<TrainingData> image_data(std::shared_ptr<const Dataset> dataset) {

@@ -64,11 +64,12 @@ void Preconditioner<T>::rescale_for(std::span<const T> inputs, std::span<const s
 }
 
 template <class T>
-bool Preconditioner<T>::rescale_for(const Sensitivity<T>& j, std::span<T> w) {
+bool Preconditioner<T>::rescale_for(const Sensitivity<T>& j, std::span<T> w, std::size_t outputs) {
   saved_weights_.clear();
   if (!fades_) return false;
-  for_input_blocks(
-      j, [&](auto values, auto rows, auto offset, auto width) { rescale_for(values, rows, w, offset, width); });
+  for_input_blocks(j, [&](auto values, auto rows, auto offset, auto width) {
+    rescale_for(values, rows, w, offset * outputs, width * outputs);
+  });
   return !saved_weights_.empty();
 }
 

@@ -28,8 +28,9 @@ class Preconditioner {
 
   // For the fading kind: an input whose square exceeds the sum of all its earlier squares shows that its scale was not
   // known. Its weights shrink with the preconditioner before they predict: a weight learned from a first value near
-  // zero could throw the prediction anywhere. True if weights have changed; rollback(w) restores them.
-  bool rescale_for(const Sensitivity<T>& j, std::span<T> w);
+  // zero could throw the prediction anywhere. True if weights have changed; rollback(w) restores them. With several
+  // outputs, `outputs` weights lie side by side for each one that j names.
+  bool rescale_for(const Sensitivity<T>& j, std::span<T> w, std::size_t outputs = 1);
   void rollback(std::span<T> w);
 
   // P j with this sample's inputs counted in, valid until the next call. Once the step is certain, observe() the

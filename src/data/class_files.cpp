@@ -274,15 +274,12 @@ SampleKind kind_of_files(const fs::path& source) {
                               quoted_path(source), in_quotes(listed.files.front().name)));
 }
 
-void check_two_classes(const std::vector<std::string>& classes) {
-  if (classes.size() == 2) return;
+void check_classes(const std::vector<std::string>& classes) {
   if (classes.empty()) {
-    throw InvalidArgument("there are no classes; put the files of each of two into a folder of its own: CLASS/file");
+    throw InvalidArgument("there are no classes; put the files of each into a folder of its own: CLASS/file");
   }
-  const auto some = std::span(classes).first(std::min<std::size_t>(classes.size(), 5));
-  const bool one = classes.size() == 1;
-  throw InvalidArgument(fmt::format("there {} {} class{}: {}, but two are needed", one ? "is" : "are", classes.size(),
-                                    one ? "" : "es", join(some, ", ")));
+  if (classes.size() > 1) return;
+  throw InvalidArgument(fmt::format("there is 1 class: {}, but two are needed", classes[0]));
 }
 
 }  // namespace ignd

@@ -37,8 +37,8 @@ struct ClassFiles {
 // Throws FileError if nothing is left.
 ClassFiles list_class_files(const std::filesystem::path& source);
 
-// Throws InvalidArgument, with the classes that there are.
-void check_two_classes(const std::vector<std::string>& classes);
+// Throws InvalidArgument unless there are two classes or more.
+void check_classes(const std::vector<std::string>& classes);
 
 // Lists all files wherever they lie, without classes. A source with train and test folders is listed as above.
 ClassFiles list_files(const std::filesystem::path& source);

@@ -19,7 +19,7 @@
 namespace ignd {
 namespace {
 
-constexpr std::size_t most_targets = 16;  // two are classes; more are for messages only
+constexpr std::size_t most_targets = 100'000;  // far more than may be classes: texts are read ahead
 
 std::uint32_t text_index(std::uint64_t column, std::string_view text) {
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(text.data(), text.size(), column));

@@ -181,7 +181,7 @@ std::optional<ImageCache> find_cache(const fs::path& folder, const Wanted& wante
 
 void write_cache(const Wanted& wanted, const ImageSetOptions& options, ImageCacheWriter& writer) {
   const ClassFiles listed = list_class_files(wanted.source);
-  if (options.two_classes) check_two_classes(listed.classes);
+  if (options.needs_classes) check_classes(listed.classes);
   Decoder decoder(listed, wanted.size, options, writer);
   visit_class_files(wanted.source, listed,
                     [&](std::size_t file, std::string_view content) { decoder.add(file, content); });

@@ -17,7 +17,7 @@ struct ImageSetOptions {
   std::filesystem::path cache;                                        // folder; default: `images` in the cache folder
   std::function<void(std::size_t done, std::size_t total)> progress;  // called after each decoded image
   const std::atomic<bool>* stop = nullptr;                            // checked while images are decoded
-  bool two_classes = false;  // refuse a source that has not two classes, before any image is decoded
+  bool needs_classes = false;  // refuse a source without two classes or more, before any image is decoded
 };
 
 // Images in folders named after their class (class_files.hpp), resized to one size. They are decoded once into a cache

@@ -4,8 +4,10 @@
 #include "data/class_files.hpp"
 #include "data/csv.hpp"
 #include "data/example_reader.hpp"
+#include "data/table.hpp"
 #include "data/tokenizer.hpp"
 #include "ignd/error.hpp"
+#include "ignd/frame.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -46,10 +48,10 @@ bool is_before(const std::string& a, const std::string& b) {
   return is_number(a, x) && is_number(b, y) ? x < y : a < b;
 }
 
-// Collects the classes and labels row by row.
-class RowLabels {
+// Collects the fields of the target row by row, and the classes where there are two or they are known.
+class RowTargets {
  public:
-  RowLabels(const DataFile& data, const TextColumns& columns)
+  RowTargets(const DataFile& data, const TextColumns& columns)
       : data_(data), columns_(columns), classes_(columns.classes) {}
 
   void add(std::uint64_t row, std::string_view field) {
@@ -57,43 +59,64 @@ class RowLabels {
       throw FileError(
           fmt::format("{}, row {}: the target {} is missing", data_.name(), row, in_quotes(columns_.target)));
     }
+    const bool known = !columns_.classes.empty();
+    if (!known) fields_.emplace_back(field);
+    if (!has_classes()) return;
     std::string name = class_of(field);
     const auto place = std::ranges::find(classes_, name);
-    labels_.push_back(static_cast<std::uint8_t>(place - classes_.begin()));
+    labels_.push_back(static_cast<std::size_t>(place - classes_.begin()));
     if (place != classes_.end()) return;
-    if (!columns_.classes.empty()) {
-      throw FileError(fmt::format("{}, row {}: the target {} is {}, but the model knows {} and {}", data_.name(), row,
-                                  in_quotes(columns_.target), in_quotes(name), in_quotes(classes_[0]),
-                                  in_quotes(classes_[1])));
-    }
-    if (classes_.size() == 2) {
-      throw InvalidArgument(fmt::format("the target {} has more than two values: {}, {} and, in row {}, {}",
-                                        in_quotes(columns_.target), in_quotes(classes_[0]), in_quotes(classes_[1]), row,
-                                        in_quotes(name)));
+    if (known) {
+      throw FileError(fmt::format("{}, row {}: the target {} is {}, but the model knows {}", data_.name(), row,
+                                  in_quotes(columns_.target), in_quotes(name), known_classes()));
     }
     classes_.push_back(std::move(name));
   }
 
-  // Call after the last row: sorts the classes.
-  void finish() {
-    if (columns_.target.empty() || !columns_.classes.empty()) return;
-    if (classes_.size() < 2) {
+  // Call after the last row: sorts the classes. Returns the column, unless the classes were known.
+  std::shared_ptr<const Table> finish() {
+    if (columns_.target.empty() || !columns_.classes.empty()) return nullptr;
+    if (classes_.size() < 2 && !columns_.numbers) {
       throw FileError(fmt::format("{}: the target {} is {} in every row: there is nothing to learn", data_.name(),
                                   in_quotes(columns_.target), in_quotes(classes_[0])));
     }
-    if (is_before(classes_[0], classes_[1])) return;
-    std::swap(classes_[0], classes_[1]);
-    for (std::uint8_t& label : labels_) label = 1 - label;
+    if (has_classes() && classes_.size() == 2 && !is_before(classes_[0], classes_[1])) {
+      std::swap(classes_[0], classes_[1]);
+      for (std::size_t& label : labels_) label = 1 - label;
+    }
+    return std::make_shared<const Table>(target_table());
   }
 
+  bool has_classes() const { return !columns_.classes.empty() || classes_.size() <= 2; }
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t operator[](std::size_t row) const { return labels_[row]; }
 
  private:
+  std::string known_classes() const {
+    constexpr std::size_t most = 5;
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < std::min(classes_.size(), most); ++k) names.push_back(in_quotes(classes_[k]));
+    if (classes_.size() == 2) return names[0] + " and " + names[1];
+    return join(names, ", ") + (classes_.size() > most ? fmt::format(" and {} more", classes_.size() - most) : "");
+  }
+
+  Table target_table() {
+    Frame frame{.rows = fields_.size(), .columns = {}};
+    frame.columns.emplace_back(columns_.target, std::make_shared<TextColumn>(std::move(fields_)));
+    TableOptions options;
+    if (columns_.numbers) options.formats[columns_.target] = *columns_.numbers;
+    try {
+      return Table::of_frame(frame, options);
+    } catch (const BadSample& fault) {
+      throw FileError(fmt::format("{}, {}", data_.name(), fault.what()));
+    }
+  }
+
   const DataFile& data_;
   const TextColumns& columns_;
   std::vector<std::string> classes_;
-  std::vector<std::uint8_t> labels_;
+  std::vector<std::size_t> labels_;
+  std::vector<std::string> fields_;
 };
 
 }  // namespace
@@ -110,6 +133,10 @@ std::uint64_t TextSet::checksum() const {
     hash = XXH3_64bits_withSeed(text.name.data(), text.name.size(), hash);
     const std::uint64_t numbers[] = {text.label, static_cast<std::uint64_t>(text.part), text.length};
     hash = XXH3_64bits_withSeed(numbers, sizeof(numbers), hash);
+  }
+  for (std::size_t row = 0; classes_.empty() && target_ && row < target_->size(); ++row) {
+    const double value = (*target_)[row][0];
+    hash = XXH3_64bits_withSeed(&value, sizeof(value), hash);
   }
   return hash;
 }
@@ -156,19 +183,21 @@ TextSet read_text_table(const DataFile& data, const TextColumns& columns, const 
   std::vector<std::string> wanted{columns.text};
   if (!columns.target.empty()) wanted.push_back(columns.target);
   std::vector<std::vector<std::uint32_t>> tokens;
-  RowLabels labels(data, columns);
+  RowTargets targets(data, columns);
   TextEncoder encoder(tokenizer, most_tokens);
   CsvDialect dialect = data.dialect();
   dialect.asked_for = wanted;
   std::string note =
       visit_csv(data.path, dialect, wanted, [&](std::uint64_t row, std::span<const std::string_view> fields) {
         tokens.push_back(encoder.encode(fields[0]));
-        if (fields.size() > 1) labels.add(row, fields[1]);
+        if (fields.size() > 1) targets.add(row, fields[1]);
       });
-  labels.finish();
-  TextSet set(labels.classes());
+  const bool has_classes = !columns.target.empty() && targets.has_classes();
+  std::shared_ptr<const Table> target = targets.finish();
+  TextSet set(has_classes ? targets.classes() : std::vector<std::string>());
+  set.set_target(std::move(target));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    set.add(std::to_string(i + 1), columns.target.empty() ? 0 : labels[i], FilePart::none, tokens[i]);
+    set.add(std::to_string(i + 1), has_classes ? targets[i] : 0, FilePart::none, tokens[i]);
   }
   set.set_header_note(std::move(note));
   return set;

@@ -1,8 +1,11 @@
 #include "lab/machine.hpp"
 
+#include "ignd/batch_trainer.hpp"
 #include "ignd/random.hpp"
 #include "ignd/trainer.hpp"
+#include "ignd/vector_loss.hpp"
 #include "ignd/version.hpp"
+#include "learn/model_outputs.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -60,13 +63,25 @@ StepCost measure(const std::string& spec, const Shape& shape, const Optimizer& o
     }
     return {.x = {values, text}, .y = static_cast<double>(stream.below(2))};
   };
-  Trainer<float> trainer(*model,
-                         {.loss = make_loss("logistic"), .optimizer = optimizer, .schedule = Schedule::constant(1e-6)});
-  Trace<float> trace(*model);
+  const Schedule schedule = Schedule::constant(1e-6);
   constexpr double some_time = 0.3;
   StepCost cost;
-  cost.step = seconds_per_call(some_time, [&] { trainer.step(draw()); });
-  cost.prediction = seconds_per_call(some_time / 3, [&] { model->predict(draw().x, trace); });
+  if (model->reads_single_samples()) {
+    Trainer<float> trainer(*model, {.loss = make_loss("logistic"), .optimizer = optimizer, .schedule = schedule});
+    cost.step = seconds_per_call(some_time, [&] { trainer.step(draw()); });
+  } else {
+    BatchTrainer<float> trainer(*model, {.loss = make_vector_loss(model->outputs() > 1 ? "softmax" : "logistic"),
+                                         .optimizer = optimizer,
+                                         .schedule = schedule,
+                                         .batch = {.size = 1}});
+    cost.step = seconds_per_call(some_time, [&] {
+      const Sample<float> sample = draw();
+      trainer.step({&sample, 1});
+    });
+  }
+  ModelOutputs outputs_of(*model);
+  std::vector<double> outputs(outputs_of.count());
+  cost.prediction = seconds_per_call(some_time / 3, [&] { outputs_of(draw().x, outputs); });
   return cost;
 }
 

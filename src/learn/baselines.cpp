@@ -365,8 +365,10 @@ std::optional<LinearBaseline> poisson_regression(const ForEachRow& rows, std::si
 }
 
 Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row) {
-  const ForEachRow rows = training_rows(dataset, weights, before_row);
-  const Target& target = dataset.target();
+  return fit_constant(dataset.target(), training_rows(dataset, weights, before_row));
+}
+
+Predictor fit_constant(const Target& target, const ForEachRow& rows) {
   if (target.is_multiclass()) {
     return {"best constant",
             [logits = best_constant_logits(rows, target.outputs())](const Input<float>&, std::span<double> outputs) {

@@ -75,6 +75,9 @@ using BeforeRow = std::function<void()>;
 // is there.
 Predictor fit_constant(const Dataset& dataset, FitWeights weights, const BeforeRow& before_row = {});
 
+// The same from the targets that `rows` visits.
+Predictor fit_constant(const Target& target, const ForEachRow& rows);
+
 // What the linear baseline of a table is called: "least squares", "Poisson regression" or "logistic regression". None
 // for more than two classes, and where there are too many features.
 std::optional<std::string> linear_baseline_name(const TableDataset& dataset);

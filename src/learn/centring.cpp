@@ -88,25 +88,34 @@ void Centring::move_means(const Input<float>& x) {
   }
 }
 
-bool Centring::observe(const CentringScratch& example, std::span<float> weights) {
+bool Centring::observe(const CentringScratch& example, std::span<float> weights, std::size_t outputs) {
   if (is_idle()) return true;
   if (is_looking()) add_candidates(example.ordered);
-  double shift = 0;
+  shift_.assign(outputs, 0.0);
   const auto add_to_shift = [&](const std::vector<Feature>& features, double sign) {
     for (const Feature& feature : features) {
-      if (is_dense(feature)) shift += sign * static_cast<double>(weights[feature.index]) * feature.mean;
+      if (!is_dense(feature)) continue;
+      const auto of_feature = weights.subspan(feature.index * outputs, outputs);
+      for (std::size_t c = 0; c < outputs; ++c) {
+        shift_[c] += sign * static_cast<double>(of_feature[c]) * feature.mean;
+      }
     }
   };
   add_to_shift(features_, -1);
   ++examples_;
   move_means(example.ordered);
   add_to_shift(moved_, 1);
-  const auto bias = static_cast<float>(static_cast<double>(weights.back()) + shift);
-  if (!std::isfinite(bias)) {
+  const auto bias = weights.last(outputs);
+  bool finite = true;
+  for (std::size_t c = 0; c < outputs; ++c) {
+    shift_[c] += static_cast<double>(bias[c]);
+    finite = finite && std::isfinite(static_cast<float>(shift_[c]));
+  }
+  if (!finite) {
     --examples_;
     return false;
   }
-  weights.back() = bias;
+  for (std::size_t c = 0; c < outputs; ++c) bias[c] = static_cast<float>(shift_[c]);
   if (!is_looking()) std::erase_if(moved_, [&](const Feature& feature) { return !is_dense(feature); });
   features_.swap(moved_);
   return true;

@@ -28,15 +28,15 @@ struct CentringScratch {
 // changes.
 class Centring {
  public:
-  // For a model of `weights` weights, a power of two, followed by a bias.
+  // For a model of `weights` weights, a power of two, followed by a bias; or of as many for each of several outputs.
   explicit Centring(std::size_t weights) : weights_(weights) {}
 
   // The example less the means; x itself if there is nothing to subtract.
   Input<float> centred(const Input<float>& x, CentringScratch& scratch) const;
 
-  // Updates the means by the example that was just centred. Returns false, and changes nothing, if the bias would not
-  // be finite.
-  bool observe(const CentringScratch& example, std::span<float> weights);
+  // Updates the means by the example that was just centred. Returns false, and changes nothing, if a bias would not be
+  // finite. The weights of several outputs lie side by side, those of the bias at the end.
+  bool observe(const CentringScratch& example, std::span<float> weights, std::size_t outputs = 1);
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
@@ -58,6 +58,7 @@ class Centring {
   std::size_t weights_;
   std::vector<Feature> features_;  // by index; during the first examples also those not dense so far
   std::vector<Feature> moved_;     // the same after the example at hand
+  std::vector<double> shift_;      // of each output's bias, and then the biases
   std::uint64_t examples_ = 0;
 };
 

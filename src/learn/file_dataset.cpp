@@ -1,12 +1,16 @@
 #include "learn/file_dataset.hpp"
 
+#include "base/spec.hpp"
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "ignd/frame.hpp"
+#include "ignd/network.hpp"
 #include "models/model_specs.hpp"
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,63 +18,119 @@
 namespace ignd {
 namespace {
 
-// Of an ImageSet or a TextSet.
-template <class Files>
-std::vector<ClassDataset::Labelled> labels_of(const Files& files) {
-  std::vector<ClassDataset::Labelled> labels;
-  for (std::size_t i = 0; i < files.size(); ++i) labels.push_back({files.label(i), files.part(i)});
-  return labels;
+FileTargets targets_of(const ImageSet& images) {
+  FileTargets targets{.classes = images.classes()};
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    targets.labels.push_back(images.label(i));
+    targets.parts.push_back(images.part(i));
+  }
+  return targets;
+}
+
+FileTargets targets_of(const TextSet& texts, const TextDataset::Reader& reader) {
+  FileTargets targets{.classes = texts.classes(), .column = texts.target()};
+  if (!reader.target_column.empty()) targets.name = reader.target_column;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    targets.labels.push_back(texts.label(i));
+    targets.parts.push_back(texts.part(i));
+  }
+  return targets;
+}
+
+std::string network_for(const std::string& text, const Shape& shape, std::size_t outputs) {
+  std::string network = named_network(text, shape, outputs);
+  check_network(network, outputs);
+  return network;
+}
+
+// The classes as a column of texts.
+std::shared_ptr<const Table> column_of(const FileTargets& targets) {
+  check_classes(targets.classes);
+  std::vector<std::string> names;
+  for (const std::size_t label : targets.labels) names.push_back(targets.classes[label]);
+  Frame frame{.rows = names.size(), .columns = {}};
+  frame.columns.emplace_back(targets.name,
+                             std::make_shared<TextColumn>(std::move(names), FrameColumn::Kind::categories));
+  return std::make_shared<const Table>(Table::of_frame(frame, {}));
 }
 
 }  // namespace
 
-ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-                           const DatasetOptions& options)
-    : Dataset(options) {
-  auto [test, others] = take(classes, samples, options.positive);
-  const double test_share = test.empty() ? options.test : 0;
-  const SplitFractions fractions{.validation = options.validation, .test = test_share};
-  std::vector<std::uint64_t> others_labels;
-  for (const std::uint32_t row : others) others_labels.push_back(labels_[row]);
-  split_ = options.stratified ? split_by_class(others_labels, fractions, options.seed)
-                              : split_randomly(others.size(), fractions, options.seed);
-  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
-    for (std::uint32_t& row : *part) row = others[row];
-  }
-  if (!test.empty()) split_.test = std::move(test);
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    if (std::ranges::any_of(split_.train, [&](std::uint32_t row) { return labels_[row] == k; })) continue;
-    throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
-                                      in_quotes(classes[k])));
-  }
-  limit_parts();
-}
-
-ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-                           const std::string& positive)
-    : Dataset({.positive = positive}) {
-  auto [test, others] = take(classes, samples, positive);
-  split_.test = std::move(test.empty() ? others : test);
-}
-
-ClassDataset::Known ClassDataset::take(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-                                       const std::string& positive) {
-  check_two_classes(classes);
-  target_.name = "class";
-  const std::size_t one = positive.empty() ? 1 : find_positive(classes, positive, true);
-  target_.classes = {classes[1 - one], classes[one]};
-  target_.text = true;
-  loss_ = "logistic";
+FileDataset::Known FileDataset::take(std::span<const FilePart> parts) {
   Known known;
-  for (std::uint32_t i = 0; i < samples.size(); ++i) {
-    labels_.push_back(samples[i].label == one ? 1 : 0);
-    (samples[i].part == FilePart::test ? known.test : known.others).push_back(i);
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
+    (parts[i] == FilePart::test ? known.test : known.others).push_back(i);
   }
   return known;
 }
 
+void FileDataset::draw_split(Known known, const FileTargets& targets) {
+  auto& [test, others] = known;
+  const double test_share = test.empty() ? options_.test : 0;
+  const SplitFractions fractions{.validation = options_.validation, .test = test_share};
+  std::vector<std::uint64_t> labels;
+  for (const std::uint32_t row : others) labels.push_back(targets.classes.empty() ? 0 : targets.labels[row]);
+  split_ = options_.stratified ? split_by_class(labels, fractions, options_.seed)
+                               : split_randomly(others.size(), fractions, options_.seed);
+  for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
+    for (std::uint32_t& row : *part) row = others[row];
+  }
+  if (!test.empty()) split_.test = std::move(test);
+  for (std::size_t k = 0; k < targets.classes.size(); ++k) {
+    if (std::ranges::any_of(split_.train, [&](std::uint32_t row) { return targets.labels[row] == k; })) continue;
+    throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",
+                                      in_quotes(targets.classes[k])));
+  }
+}
+
+void FileDataset::check_targets(const Table& column, const Target& target) const {
+  if (target.is_class()) return;
+  const auto loss = make_loss(loss_);
+  for (std::uint32_t row = 0; row < column.size(); ++row) {
+    try {
+      loss->check_target(target.learned(column[row][0]));
+    } catch (const BadSample& fault) {
+      throw BadSample(fmt::format("row {}: {}", row + 1, fault.what()));
+    }
+  }
+}
+
+FileDataset::FileDataset(const FileTargets& targets, const DatasetOptions& options) : Dataset(options) {
+  const std::shared_ptr<const Table> column = targets.column ? targets.column : column_of(targets);
+  draw_split(take(targets.parts), targets);
+  std::vector<std::uint32_t> rows(column->size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  target_ = fit_target(*column, 0, rows, split_.train, options.loss, options.positive);
+  loss_ = options.loss.empty() ? default_loss(target_) : tidy_spec(options.loss);
+  check_targets(*column, target_);
+  for (const std::uint32_t row : rows) {
+    const double value = (*column)[row][0];
+    values_.push_back(target_.is_class() ? target_.learned(value) : value);
+  }
+  limit_parts();
+}
+
+FileDataset::FileDataset(const FileTargets& targets, const Target& learned, const std::string& loss) : Dataset({}) {
+  target_ = learned;
+  loss_ = loss;
+  for (std::size_t i = 0; i < targets.parts.size(); ++i) {
+    if (!learned.is_class()) {
+      values_.push_back((*targets.column)[i][0]);
+      continue;
+    }
+    const auto known = std::ranges::find(learned.classes, targets.classes[targets.labels[i]]);
+    values_.push_back(static_cast<double>(known - learned.classes.begin()));
+  }
+  auto [test, others] = take(targets.parts);
+  split_.test = std::move(test.empty() ? others : test);
+}
+
+double FileDataset::learned_target(std::uint32_t row) const {
+  return target_.is_class() ? values_[row] : target_.learned(values_[row]);
+}
+
 // A step may take long: all rates together are given less than half an epoch.
-SearchBudget ClassDataset::search_budget() const {
+SearchBudget FileDataset::search_budget() const {
   constexpr std::uint64_t least = 200;
   const std::uint64_t some = std::max<std::uint64_t>(split().train.size() / 10, least);
   return {.samples = some, .judged = some};
@@ -92,12 +152,12 @@ ImageSize load_image_size(const Checkpoint& checkpoint) {
 }
 
 ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options)
-    : ClassDataset(images->classes(), labels_of(*images), options), images_(std::move(images)) {
+    : FileDataset(targets_of(*images), options), images_(std::move(images)) {
   options_.size = images_->height();
 }
 
-ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive)
-    : ClassDataset(images->classes(), labels_of(*images), positive), images_(std::move(images)) {}
+ImageDataset::ImageDataset(std::shared_ptr<const ImageSet> images, const Target& learned, const std::string& loss)
+    : FileDataset(targets_of(*images), learned, loss), images_(std::move(images)) {}
 
 std::unique_ptr<Dataset> ImageDataset::with_split(Split split) const {
   auto other = std::make_unique<ImageDataset>(*this);
@@ -105,7 +165,9 @@ std::unique_ptr<Dataset> ImageDataset::with_split(Split split) const {
   return other;
 }
 
-std::string ImageDataset::model_spec(const std::string& text) const { return named_network(text, shape()); }
+std::string ImageDataset::model_spec(const std::string& text) const {
+  return network_for(text, shape(), target().outputs());
+}
 
 Shape ImageDataset::shape() const { return Shape::image(image_channels, images_->height(), images_->width()); }
 
@@ -115,7 +177,7 @@ Sample<float> ImageDataset::sample(std::uint32_t row, std::span<float> scratch) 
   pixels.resize(images_->image_bytes());
   images_->read_pixels(row, pixels);
   scale_pixels(pixels, x);
-  return {.x = {x}, .y = target_in_units(row)};
+  return {.x = {x}, .y = learned_target(row)};
 }
 
 void ImageDataset::save_reader(Checkpoint& checkpoint) const {
@@ -138,15 +200,13 @@ TextDataset::Reader TextDataset::Reader::load(const Checkpoint& checkpoint) {
 }
 
 TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options)
-    : ClassDataset(texts->classes(), labels_of(*texts), options), texts_(std::move(texts)), reader_(std::move(reader)) {
+    : FileDataset(targets_of(*texts, reader), options), texts_(std::move(texts)), reader_(std::move(reader)) {
   options_.length = reader_.length;
-  if (!reader_.target_column.empty()) target_.name = reader_.target_column;
 }
 
-TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive)
-    : ClassDataset(texts->classes(), labels_of(*texts), positive),
-      texts_(std::move(texts)),
-      reader_(std::move(reader)) {}
+TextDataset::TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const Target& learned,
+                         const std::string& loss)
+    : FileDataset(targets_of(*texts, reader), learned, loss), texts_(std::move(texts)), reader_(std::move(reader)) {}
 
 std::unique_ptr<Dataset> TextDataset::with_split(Split split) const {
   auto other = std::make_unique<TextDataset>(*this);
@@ -154,14 +214,15 @@ std::unique_ptr<Dataset> TextDataset::with_split(Split split) const {
   return other;
 }
 
-std::string TextDataset::model_spec(const std::string& text) const { return named_network(text, shape()); }
+std::string TextDataset::model_spec(const std::string& text) const {
+  return network_for(text, shape(), target().outputs());
+}
 
 Shape TextDataset::shape() const { return Shape::tokens(reader_.length, reader_.vocabulary); }
 
 Sample<float> TextDataset::sample(std::uint32_t row, std::span<float> /*scratch*/) const {
   const auto tokens = texts_->tokens(row);
-  return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))},
-          .y = target_in_units(row)};
+  return {.x = {.values = {}, .index = tokens.last(std::min(tokens.size(), reader_.length))}, .y = learned_target(row)};
 }
 
 void TextDataset::save_reader(Checkpoint& checkpoint) const {

@@ -15,34 +15,43 @@
 
 namespace ignd {
 
-// Samples of two classes: images or texts.
-class ClassDataset : public Dataset {
+// What is known of the targets of images or texts: the classes of their folders, or a column of a table.
+struct FileTargets {
+  std::string name = "class";
+  std::vector<std::string> classes = {};     // each sample is of one of these, by its number,
+  std::vector<std::size_t> labels = {};      // unless there is
+  std::shared_ptr<const Table> column = {};  // this: its only column is the target of each sample
+  std::vector<FilePart> parts = {};
+};
+
+// Images or texts, each of a class or with a number.
+class FileDataset : public Dataset {
  public:
-  std::size_t size() const { return labels_.size(); }
-  double target_in_units(std::uint32_t row) const override { return labels_[row]; }
+  std::size_t size() const { return values_.size(); }
+  double target_in_units(std::uint32_t row) const override { return values_[row]; }
   double row_weight(std::uint32_t /*row*/) const override { return 1; }
   SearchBudget search_budget() const override;
 
-  struct Labelled {
-    std::size_t label = 0;
-    FilePart part = FilePart::none;
-  };
-
  protected:
   // Samples of a test folder, where there is one, are the test set; a share of the others is the validation set.
-  // Throws InvalidArgument unless there are two classes and samples for every part.
-  ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples,
-               const DatasetOptions& options);
-  // All samples are test samples, or only those of a test folder where there is one.
-  ClassDataset(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
+  // Throws InvalidArgument unless there are two classes or more, or numbers, and samples for every part; BadSample for
+  // a target that cannot be learned.
+  FileDataset(const FileTargets& targets, const DatasetOptions& options);
+  // To measure a model that has learned this target with this loss. All samples are test samples, or only those of a
+  // test folder where there is one.
+  FileDataset(const FileTargets& targets, const Target& learned, const std::string& loss);
+
+  double learned_target(std::uint32_t row) const;
 
  private:
   struct Known {
     std::vector<std::uint32_t> test, others;
   };
-  Known take(const std::vector<std::string>& classes, std::span<const Labelled> samples, const std::string& positive);
+  static Known take(std::span<const FilePart> parts);
+  void draw_split(Known known, const FileTargets& targets);
+  void check_targets(const Table& column, const Target& target) const;
 
-  std::vector<std::uint8_t> labels_;
+  std::vector<double> values_;  // numbers, or the numbers of classes
 };
 
 // The kind of a model file.
@@ -55,13 +64,13 @@ void scale_pixels(std::span<const std::uint8_t> pixels, std::span<float> numbers
 void save_image_size(Checkpoint& checkpoint, ImageSize size);
 ImageSize load_image_size(const Checkpoint& checkpoint);  // throws FileError
 
-// Which of two classes an image is of.
-class ImageDataset final : public ClassDataset {
+// What class or number an image has.
+class ImageDataset final : public FileDataset {
  public:
   // Throws InvalidArgument.
   ImageDataset(std::shared_ptr<const ImageSet> images, const DatasetOptions& options);
   // To measure a model that was trained on others.
-  explicit ImageDataset(std::shared_ptr<const ImageSet> images, const std::string& positive = {});
+  ImageDataset(std::shared_ptr<const ImageSet> images, const Target& learned, const std::string& loss);
 
   const ImageSet& images() const { return *images_; }
   Shape shape() const;  // of an image, as a network reads it
@@ -83,8 +92,8 @@ inline constexpr const char* text_model_kind = "text model";
 // Tokens.
 inline constexpr std::size_t longest_text = 100'000;
 
-// Which of two classes a text is of. A network reads the last `length` tokens of a text.
-class TextDataset final : public ClassDataset {
+// What class or number a text has. A network reads the last `length` tokens of a text.
+class TextDataset final : public FileDataset {
  public:
   struct Reader {
     std::size_t length = 256;
@@ -99,7 +108,7 @@ class TextDataset final : public ClassDataset {
   // Throws InvalidArgument.
   TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const DatasetOptions& options);
   // To measure a model that was trained on others.
-  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const std::string& positive = {});
+  TextDataset(std::shared_ptr<const TextSet> texts, Reader reader, const Target& learned, const std::string& loss);
 
   const TextSet& texts() const { return *texts_; }
   const Reader& reader() const { return reader_; }

@@ -31,7 +31,7 @@ void check_classes(const DataFile& file, const std::vector<std::string>& found, 
                               list_classes(found), known));
 }
 
-Evaluation evaluate_on(const ClassDataset& dataset, const Model<float>& model, const std::atomic<bool>* stop) {
+Evaluation evaluate_on(const FileDataset& dataset, const Model<float>& model, const std::atomic<bool>* stop) {
   const auto& rows = dataset.split().test;
   ModelOutputs outputs_of(model);
   const OutputsOf outputs = [&](const Input<float>& x, std::span<double> out) {
@@ -46,7 +46,6 @@ Evaluation evaluate_on(const ClassDataset& dataset, const Model<float>& model, c
 class ImageModel final : public RunModel {
  public:
   ImageModel(Parts parts, ImageSize size) : RunModel(std::move(parts)), size_(size) {
-    if (!target().is_class()) throw FileError("its model has no classes");
     const auto [height, width] = size;
     if (height > largest_image_side || width > largest_image_side) {
       throw FileError(fmt::format("its images are {} x {} pixels: that is too large", height, width));
@@ -120,7 +119,7 @@ Evaluation ImageModel::evaluate(const NewData& data) const {
   check_classes(data.file, list_class_files(data.file.path).classes, target());
   const auto images = std::make_shared<const ImageSet>(
       ImageSet::open(data.file.path, size_, {.cache = {}, .progress = data.progress, .stop = data.stop}));
-  Evaluation made = evaluate_on(ImageDataset(images, target().classes.at(1)), model(), data.stop);
+  Evaluation made = evaluate_on(ImageDataset(images, target(), loss()), model(), data.stop);
   made.skipped = images->skipped();
   made.note = images->note();
   return made;
@@ -129,7 +128,6 @@ Evaluation ImageModel::evaluate(const NewData& data) const {
 class TextModel final : public RunModel {
  public:
   TextModel(Parts parts, TextDataset::Reader reader) : RunModel(std::move(parts)), reader_(std::move(reader)) {
-    if (!target().is_class()) throw FileError("its model has no classes");
     if (reader_.vocabulary == 0 || reader_.vocabulary > std::numeric_limits<std::uint32_t>::max() ||
         reader_.length == 0 || reader_.length > longest_text) {
       throw FileError(fmt::format("it reads {} tokens of each text, from a vocabulary of {}: it is damaged",
@@ -206,6 +204,7 @@ TextSet TextModel::read(const DataFile& file, bool with_target) const {
   if (with_target) {
     columns.target = reader_.target_column;
     columns.classes = target().classes;
+    if (!target().is_class()) columns.numbers = target().format;
   }
   try {
     return read_text_table(file, columns, tokenizer(), reader_.length);
@@ -247,8 +246,12 @@ Prediction TextModel::predict_row(const std::map<std::string, std::string>& row)
 
 Evaluation TextModel::evaluate(const NewData& data) const {
   const auto texts = std::make_shared<const TextSet>(read(data.file, true));
-  check_classes(data.file, texts->classes(), target());
-  Evaluation made = evaluate_on(TextDataset(texts, reader_, target().classes.at(1)), model(), data.stop);
+  if (target().is_class()) check_classes(data.file, texts->classes(), target());
+  if (!target().is_class() && texts->target() == nullptr) {
+    throw FileError(fmt::format("{} has no numbers to compare with; give a table with the columns {} and {}",
+                                data.file.name(), in_quotes(reader_.text_column), in_quotes(target().name)));
+  }
+  Evaluation made = evaluate_on(TextDataset(texts, reader_, target(), loss()), model(), data.stop);
   made.skipped = texts->skipped();
   return made;
 }

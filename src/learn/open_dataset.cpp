@@ -71,7 +71,7 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
   if (kind == DataKind::images) {
     source.images = std::make_shared<const ImageSet>(
         ImageSet::open(data.path, {spec.dataset.size, spec.dataset.size},
-                       {.cache = {}, .progress = control.progress, .stop = control.stop, .two_classes = true}));
+                       {.cache = {}, .progress = control.progress, .stop = control.stop, .needs_classes = true}));
   } else if (kind == DataKind::texts) {
     const Tokenizer tokenizer = read_cl100k(find_data(vocabulary_name));
     const TextColumns columns{.text = spec.dataset.text, .target = spec.dataset.target, .classes = {}};

@@ -12,6 +12,7 @@
 #include "models/model_specs.hpp"
 
 #include <functional>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -30,10 +31,11 @@ KindInfo info_of(DataKind kind) {
 
 void check_model(const RunSpec& spec, DataKind kind) {
   const std::string& model = spec.training.model;
-  if (kind == DataKind::table) {
+  const bool is_table = kind == DataKind::table;
+  if (is_table && !is_network_name(model)) {
     model_spec(model, 1);
   } else {
-    check_network(named_network(model, sample_shape(spec, kind)));
+    check_network(named_network(model, is_table ? Shape::values(1) : sample_shape(spec, kind)), std::nullopt);
   }
 }
 
@@ -63,11 +65,14 @@ void check_texts(const GivenKeys& given, const RunSpec& spec) {
   }
 }
 
-// Images and texts have two classes.
-void check_loss(const std::string& loss, DataKind kind) {
-  if (loss.empty() || make_vector_loss(loss)->link() == Link::logit || kind == DataKind::table) return;
+// Samples in folders have classes.
+void check_loss(const RunSpec& spec, DataKind kind) {
+  const std::string& loss = spec.dataset.loss;
+  if (loss.empty()) return;
+  const Link link = make_vector_loss(loss)->link();
+  if (kind == DataKind::table || !spec.dataset.text.empty() || link == Link::logit || link == Link::softmax) return;
   throw InvalidArgument(
-      fmt::format("the loss {} cannot be given for {}: they have two classes, and the loss is logistic",
+      fmt::format("the loss {} cannot be given for {}: folders are classes, whose loss is logistic or softmax",
                   printable(loss), info_of(kind).samples));
 }
 
@@ -137,7 +142,7 @@ std::vector<std::string> spec_faults(const RunSpec& spec, DataKind kind) {
   try_out([&] { spec.data.dialect(); });
   try_out([&] { Schedule::for_run(spec.training.schedule, 1, 1); });
   if (!spec.is_baseline()) try_out([&] { check_model(spec, kind); });
-  try_out([&] { check_loss(spec.dataset.loss, kind); });
+  try_out([&] { check_loss(spec, kind); });
   return faults;
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
+#include "learn/target.hpp"
 
 #include <fmt/format.h>
 
@@ -79,7 +80,7 @@ StreamInput StreamInput::load(const Checkpoint& checkpoint) {
   }
   input.text_target = checkpoint.number("stream.text-target") != 0;
   const std::uint64_t classes = checkpoint.number("stream.classes");
-  if (classes > 2) throw FileError("it names more than two classes: it is damaged");
+  if (classes > most_classes) throw FileError(fmt::format("it names {} classes: it is damaged", classes));
   for (std::uint64_t i = 0; i < classes; ++i) {
     const std::string& text = checkpoint.text(fmt::format("stream.class.{}", i));
     input.classes[static_cast<double>(text_code(text))] = text;

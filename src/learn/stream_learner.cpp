@@ -5,6 +5,7 @@
 #include "core/importance.hpp"
 #include "core/saved_run.hpp"
 #include "ignd/checkpoint.hpp"
+#include "ignd/vector_loss.hpp"
 #include "learn/model_outputs.hpp"
 
 #include <algorithm>
@@ -31,7 +32,9 @@ std::string fault_of(const ExampleBlock& block, std::size_t i, const BadSample& 
   return fault.what();
 }
 
-bool is_logistic(const std::string& loss) { return make_loss(loss)->link() == Link::logit; }
+Link link_of(const std::string& loss) { return make_vector_loss(loss)->link(); }
+bool is_logistic(const std::string& loss) { return link_of(loss) == Link::logit; }
+bool is_softmax(const std::string& loss) { return link_of(loss) == Link::softmax; }
 
 PreconditionerKind parse_metric(const std::string& text) {
   if (const auto kind = parse_preconditioner(text)) return *kind;
@@ -64,7 +67,10 @@ StreamLearner::StreamLearner(StreamOptions options)
       centring_(std::size_t{1} << options_.bits) {
   options_.loss = tidy_spec(options_.loss);
   options_.optimizer = {tidy_spec(options_.optimizer.rule), tidy_spec(options_.optimizer.transform)};
-  if (options_.loss.empty() || is_logistic(options_.loss)) {
+  if (!options_.loss.empty() && is_softmax(options_.loss)) {
+    start_softmax();
+    decision_ = "softmax loss, as given";
+  } else if (options_.loss.empty() || is_logistic(options_.loss)) {
     // None of this depends on the loss: report faults before the first example.
     const Trainer<float> trial(*model_, trainer_options("squared"));
   } else {
@@ -81,14 +87,18 @@ StreamLearner& StreamLearner::operator=(StreamLearner&&) noexcept = default;
 TrainerOptions StreamLearner::trainer_options(const std::string& loss) const {
   // A rule with options is the user's own choice of damping; the default leaves it to the learner.
   const bool is_plain_ignd = options_.optimizer.rule == Optimizer().rule && options_.optimizer.has_plain_transform();
-  TrainerOptions chosen{.loss = make_loss(loss), .optimizer = options_.optimizer, .l2 = options_.l2};
+  const Link link = link_of(loss);
+  TrainerOptions chosen{
+      .loss = link == Link::softmax ? nullptr : make_loss(loss), .optimizer = options_.optimizer, .l2 = options_.l2};
   const bool fades = is_plain_ignd && options_.l2 == 0;
   chosen.preconditioner = options_.preconditioner.value_or(fades ? PreconditionerKind::fading_second_moment
                                                                  : PreconditionerKind::second_moment);
   const bool by_count = chosen.preconditioner == PreconditionerKind::fading_second_moment;
   if (is_plain_ignd) {
-    chosen.optimizer.rule = fmt::format("gauss-newton:eps_c={},eps_lm={}",
-                                        chosen.loss->link() == Link::logit ? "0.1" : "auto", by_count ? "2" : "1e-5");
+    const bool softmax = link == Link::softmax;
+    const char* const eps_c = softmax ? "0.2" : link == Link::logit ? "0.1" : "auto";
+    const char* const eps_lm = !by_count ? "1e-5" : softmax ? "1" : "2";
+    chosen.optimizer.rule = fmt::format("gauss-newton:eps_c={},eps_lm={}", eps_c, eps_lm);
   } else if (!options_.schedule) {
     throw InvalidArgument(
         fmt::format("the optimizer '{}' with '{}' needs a schedule: only gauss-newton with plain has "
@@ -108,17 +118,43 @@ void StreamLearner::start(const std::string& loss) {
   range_.stretches = chosen.is_squared_error();
 }
 
+HashedSoftmax StreamLearner::make_softmax() const {
+  const std::string fault = HashedSoftmax::fault(options_.optimizer, options_.l2);
+  if (!fault.empty()) throw InvalidArgument(fault);
+  const TrainerOptions chosen = trainer_options(softmax_loss);
+  return {options_.bits, {chosen.optimizer.rule, chosen.schedule, chosen.preconditioner}};
+}
+
+void StreamLearner::start_softmax() {
+  softmax_ = std::make_unique<HashedSoftmax>(make_softmax());
+  classifies_ = true;
+  range_ = {};
+}
+
 void StreamLearner::set_label_names(LabelName name) {
   const std::string& loss = options_.loss;
-  if (!loss.empty() && !is_logistic(loss)) {
+  if (!loss.empty() && !is_logistic(loss) && !is_softmax(loss)) {
     throw InvalidArgument(fmt::format("the target holds texts; the loss {} needs numbers", loss));
   }
   label_name_ = std::move(name);
+  seen_classes_.sort(label_name_);
 }
 
-std::string StreamLearner::loss() const { return trainer_ ? trainer_->options().loss->spec() : ""; }
+std::string StreamLearner::loss() const {
+  if (softmax_) return softmax_loss;
+  return trainer_ ? trainer_->options().loss->spec() : "";
+}
+
+std::string StreamLearner::model_spec() const { return softmax_ ? softmax_->spec() : model_->spec(); }
+
+std::size_t StreamLearner::weights() const { return softmax_ ? softmax_->weight_count() : model_->parameters().size(); }
 
 std::vector<double> StreamLearner::class_labels() const {
+  if (softmax_) {
+    std::vector<double> labels;
+    for (const std::size_t number : seen_classes_.in_order()) labels.push_back(seen_classes_.labels()[number]);
+    return labels;
+  }
   std::vector<double> labels =
       decision_.empty() ? held_.labels().distinct() : std::vector{classes_.negative(), classes_.positive()};
   std::erase_if(labels, [](double label) { return std::isnan(label); });
@@ -131,6 +167,7 @@ std::optional<double> StreamLearner::only_label() const {
 }
 
 std::size_t StreamLearner::weights_not_zero() const {
+  if (softmax_) return softmax_->weights_not_zero();
   const std::span<const float> weights = model_->parameters();
   return weights.size() - static_cast<std::size_t>(std::ranges::count(weights, 0.0F));
 }
@@ -202,13 +239,20 @@ void StreamLearner::learn_row(const ExampleBlock& block, std::size_t i) {
 
 // A step of weight zero is a prediction.
 void StreamLearner::predict_row(const ExampleBlock& block, std::size_t i) {
-  double f = 0;
-  if (trainer_) {
-    const StepInfo info = trainer_->step({input_of(block, i, scratch_), 0, 0});
-    end_unless_finite(info.status, block.line[i]);
-    f = info.prediction;
+  StreamPrediction made;
+  if (softmax_) {
+    const HashedSoftmax::Step step = softmax_->step(input_of(block, i, scratch_), 0, 0);
+    end_unless_finite(step.status, block.line[i]);
+    made = prediction_from(step.outputs, statistics_.rows, block.line[i]);
+  } else {
+    double f = 0;
+    if (trainer_) {
+      const StepInfo info = trainer_->step({input_of(block, i, scratch_), 0, 0});
+      end_unless_finite(info.status, block.line[i]);
+      f = info.prediction;
+    }
+    made = prediction_from(f, statistics_.rows, block.line[i]);
   }
-  const StreamPrediction made = prediction_from(f, statistics_.rows, block.line[i]);
   check_finite(made);
   if (events_.prediction) events_.prediction(made);
 }
@@ -222,12 +266,41 @@ double StreamLearner::learned_number(double label, Classes& classes) const {
 }
 
 void StreamLearner::check(double label, double weight) const {
-  Classes classes = classes_;
-  learned_number(label, classes);
+  if (softmax_) {
+    seen_classes_.check(label);
+  } else if (!is_third_class(label)) {
+    Classes classes = classes_;
+    learned_number(label, classes);
+  }
   if (!(weight >= 0 && weight <= largest_weight)) refuse_weight(weight);
 }
 
+// Texts that no loss was given for: they may turn out to be more than two classes at any time.
+bool StreamLearner::is_third_class(double label) const {
+  return classifies_ && !softmax_ && label_name_ && options_.loss.empty() && classes_.complete() &&
+         label != classes_.negative() && label != classes_.positive() && std::isfinite(label) &&
+         HashedSoftmax::fault(options_.optimizer, options_.l2).empty();
+}
+
+// Goes on with the same predictions.
+void StreamLearner::become_softmax(double third) {
+  Checkpoint two_classes;
+  trainer_->save(two_classes);
+  start_softmax();
+  softmax_->take_over(two_classes);
+  trainer_.reset();
+  seen_classes_.add(classes_.negative(), label_name_);
+  seen_classes_.add(classes_.positive(), label_name_);
+  decision_ = fmt::format("softmax loss, because row {} has a third class, {}", statistics_.rows,
+                          Classes::shown(third, label_name_));
+  if (events_.decision) events_.decision(decision_);
+}
+
 void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
+  if (softmax_ || is_third_class(block.target[i])) {
+    learn_class(block, i);
+    return;
+  }
   Classes classes = classes_;
   const double y = learned_number(block.target[i], classes);
   const TargetRange range = range_.with(y);
@@ -243,9 +316,47 @@ void StreamLearner::learn_labelled(const ExampleBlock& block, std::size_t i) {
     const bool finite = centring_.observe(scratch_, model_->parameters());
     end_unless_finite(finite ? info.status : StepStatus::output_not_finite, block.line[i]);
   }
+  const bool correct = classifies_ && (made.output > 0) == (y == 1);
+  finish_example(block, i, made, made.output - y, loss_of(y, made), correct);
+}
+
+// A class that has not been seen before had the probability 1 / (n + 2) after n examples: the rule of succession.
+void StreamLearner::learn_class(const ExampleBlock& block, std::size_t i) {
+  const double label = block.target[i], weight = block.weight[i];
+  check(label, weight);
+  const auto values = block.values(i);
+  if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) throw BadSample("a value is not finite");
+  if (!softmax_) become_softmax(label);
+  const Input<float> x = input_of(block, i, scratch_);
+  const std::optional<std::size_t> known = seen_classes_.find(label);
+  const double surprise = 1 / (static_cast<double>(statistics_.examples) + 2);
+  const std::size_t number = known.value_or(seen_classes_.size());
+  if (!known) {
+    softmax_->add_class(x, surprise);
+    seen_classes_.add(label, label_name_);
+  }
+  const HashedSoftmax::Step step = softmax_->step(x, number, weight);
+  if (step.status != StepStatus::learned && step.status != StepStatus::zero_weight && !known) {
+    softmax_->drop_last_class();
+    seen_classes_.drop_last();
+  }
+  end_unless_finite(step.status, block.line[i]);
+  const auto logits = known ? step.outputs : step.outputs.first(number);
+  const StreamPrediction made = prediction_from(logits, statistics_.rows, block.line[i]);
+  if (step.status == StepStatus::learned && options_.centre) {
+    const bool finite = centring_.observe(scratch_, softmax_->weights(), softmax_->width());
+    end_unless_finite(finite ? step.status : StepStatus::output_not_finite, block.line[i]);
+  }
+  const double loss = known ? cross_entropy(number, logits) : -std::log(surprise);
+  finish_example(block, i, made, -std::expm1(-loss), loss, known && most_probable(logits) == number);
+}
+
+// Counts an example that was learned, or had no weight; `error` is f - y.
+void StreamLearner::finish_example(const ExampleBlock& block, std::size_t i, const StreamPrediction& made, double error,
+                                   double loss, bool correct) {
   if (statistics_.examples == 0) only_label_ = block.target[i];
   if (only_label_ != block.target[i]) only_label_ = std::numeric_limits<double>::quiet_NaN();
-  count(y, made, block.weight[i]);
+  count_example(statistics_, error, loss, block.weight[i], correct);
   if (events_.prediction) events_.prediction(made);
 }
 
@@ -290,14 +401,22 @@ StreamPrediction StreamLearner::prediction_from(double f, std::uint64_t row, std
   return made;
 }
 
-double StreamLearner::loss_of(double y, const StreamPrediction& made) const {
-  const double error = made.output - y;
-  return squares_errors() || !trainer_ ? error * error : trainer_->options().loss->at(y, made.output).value;
+// Before the first class there is nothing to predict.
+StreamPrediction StreamLearner::prediction_from(std::span<const double> logits, std::uint64_t row,
+                                                std::uint64_t line) const {
+  StreamPrediction made{.row = row, .line = line, .logits = {logits.begin(), logits.end()}};
+  if (logits.empty()) return made;
+  const std::size_t best = most_probable(logits);
+  made.output = logits[best];
+  made.prediction = seen_classes_.labels()[best];
+  made.probability = std::exp(-cross_entropy(best, logits));
+  return made;
 }
 
-void StreamLearner::count(double y, const StreamPrediction& made, double weight) {
-  const bool correct = classifies_ && (made.output > 0) == (y == 1);
-  count_example(statistics_, made.output - y, loss_of(y, made), weight, correct);
+double StreamLearner::loss_of(double y, const StreamPrediction& made) const {
+  if (softmax_) return cross_entropy(static_cast<std::size_t>(y), made.logits);
+  const double error = made.output - y;
+  return squares_errors() || !trainer_ ? error * error : trainer_->options().loss->at(y, made.output).value;
 }
 
 void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPrediction>& predictions) const {
@@ -307,9 +426,16 @@ void StreamLearner::predict(const ExampleBlock& block, std::vector<StreamPredict
   const Model<float>& model = up_to_date ? *model_ : *copy;
   Trace<float> trace(model);
   CentringScratch scratch;
+  std::vector<double> logits;
   predictions.clear();
   for (std::size_t i = 0; i < block.size(); ++i) {
-    predictions.push_back(prediction_from(model.predict(input_of(block, i, scratch), trace), i + 1, block.line[i]));
+    const Input<float> x = input_of(block, i, scratch);
+    if (softmax_) {
+      softmax_->predict(x, trace, logits);
+      predictions.push_back(prediction_from(logits, i + 1, block.line[i]));
+    } else {
+      predictions.push_back(prediction_from(model.predict(x, trace), i + 1, block.line[i]));
+    }
     try {
       check_finite(predictions.back());
     } catch (const BadSample& fault) {
@@ -337,6 +463,9 @@ void StreamLearner::save(Checkpoint& checkpoint) const {
   centring_.save(checkpoint);
   held_.save(checkpoint);
   if (trainer_) trainer_->save(checkpoint);
+  if (!softmax_) return;
+  seen_classes_.save(checkpoint);
+  softmax_->save(checkpoint);
 }
 
 StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad_rows) try {
@@ -355,7 +484,12 @@ StreamLearner StreamLearner::restore(const Checkpoint& checkpoint, bool skip_bad
 
   StreamLearner learner(std::move(options));
   learner.decision_ = checkpoint.text("learner.decision");
-  if (!learner.decision_.empty()) {
+  if (!learner.decision_.empty() && is_softmax(checkpoint.text("loss"))) {
+    if (!learner.softmax_) learner.start_softmax();
+    learner.softmax_->restore(checkpoint);
+    learner.seen_classes_ = SeenClasses::load(checkpoint);
+    if (learner.softmax_->classes() != learner.seen_classes_.size()) throw FileError("its classes do not fit together");
+  } else if (!learner.decision_.empty()) {
     if (!learner.trainer_) learner.start(checkpoint.text("loss"));
     learner.trainer_->restore(checkpoint);
     const std::span<const float> weights = learner.model_->parameters();

@@ -7,6 +7,7 @@
 #include "ignd/error.hpp"
 #include "ignd/loss.hpp"
 #include "learn/error_bars.hpp"
+#include "learn/model_outputs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,28 +32,49 @@ void refuse_columns_of_others(const DataFile& data, const StreamInput& input) {
 // many as error bars are made from.
 class RowScorer {
  public:
-  explicit RowScorer(const StreamModel& model)
-      : learner_(model.learner()),
-        classes_(learner_.classes()),
-        name_([&model](double label) { return model.label_name(label); }) {
+  // The reader knows the names of labels that the model has not seen.
+  RowScorer(const StreamModel& model, const ExampleReader& reader)
+      : learner_(model.learner()), classes_(learner_.classes()), name_([&model, &reader](double label) {
+          const std::string known = model.label_name(label);
+          return known == "?" ? reader.target_name(label) : known;
+        }) {
     if (!model.input().text_target) name_ = {};
+    if (learner_.learns_many_classes()) many_.emplace(learner_.seen_classes().size());
   }
 
   // Throws BadSample for a label that is none of the classes.
   void add(double label, double weight, const StreamPrediction& made) {
-    const bool classifies = learner_.classifies();
-    const double y = classifies ? classes_.number_of(label, name_) : label;
-    if (!classifies) sums_.add(label, made.prediction, weight);
+    const bool two_classes = learner_.classifies() && !many_;
+    double y = label, predicted = two_classes ? made.output : made.prediction;
+    if (many_) {
+      const std::optional<std::size_t> number = learner_.seen_classes().find(label);
+      if (!number) {
+        throw BadSample(fmt::format("the label is {}, which is none of the {} classes", Classes::shown(label, name_),
+                                    learner_.seen_classes().size()));
+      }
+      ordered_.clear();
+      const auto& order = learner_.seen_classes().in_order();
+      for (const std::size_t c : order) ordered_.push_back(made.logits[c]);
+      truth_ = static_cast<double>(std::ranges::find(order, *number) - order.begin());
+      many_->add(truth_, ordered_, weight);
+      y = static_cast<double>(*number);
+      predicted = static_cast<double>(most_probable(ordered_));
+    } else if (two_classes) {
+      y = truth_ = classes_.number_of(label, name_);
+    } else {
+      truth_ = label;
+      sums_.add(label, made.prediction, weight);
+    }
     const double loss = learner_.loss_of(y, made);
     ++rows_;
     loss_ += weight * loss;
     total_ += weight;
-    if (!classifies && rows_ > most_resampled_rows) {
+    if (!two_classes && rows_ > most_resampled_rows) {
       judged_ = {.left_out = rows_};
       return;
     }
-    judged_.truth.push_back(y);
-    judged_.predicted.push_back(classifies ? made.output : made.prediction);
+    judged_.truth.push_back(truth_);
+    judged_.predicted.push_back(predicted);
     judged_.weight.push_back(weight);
     judged_.loss.push_back(loss);
     judged_.loss_weight.push_back(weight);
@@ -63,7 +85,9 @@ class RowScorer {
   // Throws InvalidArgument if no row had a weight above 0.
   Scores scores() const {
     Scores scores;
-    if (learner_.classifies()) {
+    if (many_) {
+      scores.multiclass = many_->metrics();
+    } else if (learner_.classifies()) {
       scores.classification = classification_metrics(judged_.truth, judged_.predicted, judged_.weight);
     } else {
       scores.regression = sums_.metrics();
@@ -73,7 +97,7 @@ class RowScorer {
   }
 
   JudgedSamples judged() && {
-    judged_.classes = learner_.classifies() ? 2 : 0;
+    judged_.classes = many_ ? ordered_.size() : learner_.classifies() ? 2 : 0;
     return std::move(judged_);
   }
 
@@ -85,6 +109,9 @@ class RowScorer {
   double loss_ = 0, total_ = 0;
   RegressionSums sums_;
   JudgedSamples judged_;
+  double truth_ = 0;                    // of the row at hand, as `judged_` has it
+  std::optional<MulticlassSums> many_;  // of any number of classes, in the order that users see
+  std::vector<double> ordered_;
 };
 
 std::string at_line(std::uint64_t line, const std::string& fault) { return fmt::format("line {}: {}", line, fault); }
@@ -150,7 +177,9 @@ class FeatureCounts {
 std::string describe_target(const StreamModel& model) {
   const StreamLearner& learner = model.learner();
   if (!learner.classifies()) return "number";
-  if (!learner.classes().complete()) return "class, of which one has been seen";
+  if (model.classes().size() < 2 || (!learner.learns_many_classes() && !learner.classes().complete())) {
+    return "class, of which one has been seen";
+  }
   return describe(Target{.name = model.target_name(), .classes = model.classes()});
 }
 
@@ -257,6 +286,11 @@ void StreamModel::remember_classes() {
 
 std::vector<std::string> StreamModel::classes() const {
   if (!learner_.classifies()) return {};
+  if (learner_.learns_many_classes()) {
+    std::vector<std::string> names;
+    for (const double label : learner_.class_labels()) names.push_back(label_name(label));
+    return names;
+  }
   return {label_name(learner_.classes().negative()), label_name(learner_.classes().positive())};
 }
 
@@ -322,9 +356,29 @@ void StreamModel::interpret(const StreamPrediction& made, Prediction& prediction
     prediction.value = made.prediction;
     return;
   }
+  if (learner_.learns_many_classes()) {
+    interpret_many(made, prediction);
+    return;
+  }
   prediction.value = made.prediction == learner_.classes().positive() ? 1 : 0;
   prediction.label = label_name(made.prediction);
   prediction.probabilities.assign({1 - made.probability, made.probability});
+}
+
+void StreamModel::interpret_many(const StreamPrediction& made, Prediction& prediction) const {
+  const auto& order = learner_.seen_classes().in_order();
+  prediction.probabilities.clear();
+  if (made.logits.empty()) {
+    prediction.label = "?";
+    return;
+  }
+  // A class that has turned up since has no logit.
+  for (const std::size_t c : order) {
+    if (c < made.logits.size()) prediction.probabilities.push_back(made.logits[c]);
+  }
+  prediction.value = static_cast<double>(most_probable(prediction.probabilities));
+  softmax_probabilities(prediction.probabilities, prediction.probabilities);
+  prediction.label = label_name(made.prediction);
 }
 
 PredictionReport StreamModel::predict(const NewData& data, const OnPrediction& use) const {
@@ -381,7 +435,7 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
   }
   const auto reader =
       open_new(data, {.target = input_.target, .weight = data.weight, .text_target = input_.text_target});
-  RowScorer scorer(*this);
+  RowScorer scorer(*this, *reader);
   Evaluation made;
   const auto leave_out = [&](const std::string& fault) {
     if (made.bad_rows.count++ == 0) made.bad_rows.first = fault;
@@ -452,7 +506,7 @@ Explanation StreamModel::explain(const NewData& data, const ExplainOptions& opti
 ModelDescription StreamModel::describe(const Checkpoint& /*file*/) const {
   const StreamStatistics& total = learner_.statistics();
   const std::uint64_t bits = learner_.options().bits;
-  const std::uint64_t weights = learner_.model().parameters().size();
+  const std::uint64_t weights = learner_.weights();
   const std::uint64_t used = learner_.weights_not_zero();
   ModelDescription about;
   about.facts = {{"bits", bits},

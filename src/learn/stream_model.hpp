@@ -35,7 +35,7 @@ class StreamModel final : public TrainedModel, Pinned {
   const std::string& target_name() const override { return input_.target; }
   std::vector<std::string> classes() const override;  // "?" is one that has not been seen
   std::string loss() const override { return learner_.loss(); }
-  std::string spec() const override { return learner_.model().spec(); }
+  std::string spec() const override { return learner_.model_spec(); }
   std::vector<std::string> columns() const override { return input_.features; }
   ModelDescription describe(const Checkpoint& file) const override;
   void save(Checkpoint& checkpoint) const override;
@@ -81,6 +81,7 @@ class StreamModel final : public TrainedModel, Pinned {
   template <class Use>
   void for_each_prediction(const NewData& data, ExampleReader& reader, const Use& use) const;
   std::unique_ptr<ExampleReader> open_new(const NewData& data, CsvColumns columns) const;
+  void interpret_many(const StreamPrediction& made, Prediction& prediction) const;
   void name_labels();
   void remember_classes();
 

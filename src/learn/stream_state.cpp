@@ -73,7 +73,8 @@ double Classes::number_of(double label, const LabelName& name) {
   }
   throw BadSample(fmt::format("the label is {}, but the classes are {} and {}; {}", shown(label, name),
                               shown(negative_, name), shown(positive_, name),
-                              name ? "no more than two can be learned" : "correct it, or give the squared loss"));
+                              name ? "the softmax loss learns more than two, with plain steps"
+                                   : "correct it, or give the squared loss, or softmax for more classes"));
 }
 
 void Classes::save(Checkpoint& checkpoint) const {

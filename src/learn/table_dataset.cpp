@@ -62,11 +62,6 @@ void check_weight_column(const Table& table, std::optional<std::size_t> column) 
   throw InvalidArgument(fmt::format("the weight column {} holds texts", in_quotes(table.columns()[*column].name)));
 }
 
-std::string default_loss(const Target& target) {
-  if (target.is_multiclass()) return softmax_loss;
-  return target.is_class() ? "logistic" : "squared";
-}
-
 }  // namespace
 
 TableDataset::TableDataset(const Table& table, const DatasetOptions& options)

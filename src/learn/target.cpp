@@ -289,6 +289,11 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
   return target;
 }
 
+std::string default_loss(const Target& target) {
+  if (target.is_multiclass()) return softmax_loss;
+  return target.is_class() ? "logistic" : "squared";
+}
+
 std::string unknown_target(const Table& table, std::size_t column, std::size_t row, const Target& target) {
   const Column& about = table.columns()[column];
   const bool text = about.kind == ColumnKind::text;

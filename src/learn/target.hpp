@@ -68,6 +68,9 @@ Target fit_target(const Table& table, std::size_t column, std::span<const std::u
                   std::span<const std::uint32_t> training_rows, const std::string& loss,
                   const std::string& positive = {});
 
+// The loss that learns a target unless the user asks for another one.
+std::string default_loss(const Target& target);
+
 // The number, 0 or 1, of a class among the two of a target, of which `name` names one; numbers may be written in any
 // way. Throws InvalidArgument if it names neither.
 std::size_t find_positive(std::span<const std::string> classes, const std::string& name, bool text);

@@ -24,7 +24,9 @@ RunModel::Parts RunModel::Parts::load(const Checkpoint& checkpoint) {
     Parts loaded{.target = Target::load(checkpoint),
                  .loss = checkpoint.text(prefix + "loss"),
                  .model = make_model<float>(checkpoint.text(prefix + "model"))};
-    if (loaded.target.is_multiclass() != (make_vector_loss(loaded.loss)->link() == Link::softmax)) {
+    const Link link = make_vector_loss(loaded.loss)->link();
+    if (loaded.target.is_multiclass() != (link == Link::softmax) ||
+        loaded.target.is_class() != (link == Link::softmax || link == Link::logit)) {
       throw FileError(fmt::format("its target cannot be learned by its loss {}", in_quotes(loaded.loss)));
     }
     if (loaded.model->outputs() != loaded.target.outputs()) {

@@ -144,11 +144,10 @@ void HashedLinear<T>::sort_rows(const Input<T>& x, Trace<T>& trace) const {
 }
 
 template <class T>
-double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
-  const auto& kernel = kernels::table<T>();
+const SparseRows<T>& HashedLinear<T>::read_rows(const Input<T>& x, Trace<T>& trace) const {
   const std::size_t n = x.index.size();
   if (trace.order.capacity() < n) reserve_trace(n, trace);
-  const bool in_order = kernel.increasing_below(x.index.data(), n, table_size(bits_));
+  const bool in_order = kernels::table<T>().increasing_below(x.index.data(), n, table_size(bits_));
   auto index = x.index;
   auto values = x.values;
   if (!in_order || bias_) {
@@ -159,8 +158,15 @@ double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
   auto& rows = std::get<SparseRows<T>>(trace.j[0]);
   rows.index = index;
   rows.rows = values;
-  trace.about_to_read(0, index);
-  const auto sums = kernel.gather_dot(this->parameters().data(), index.data(), values.data(), index.size());
+  return rows;
+}
+
+template <class T>
+double HashedLinear<T>::forward(const Input<T>& x, Trace<T>& trace) const {
+  const SparseRows<T>& read = read_rows(x, trace);
+  trace.about_to_read(0, read.index);
+  const auto sums =
+      kernels::table<T>().gather_dot(this->parameters().data(), read.index.data(), read.rows.data(), read.index.size());
   trace.squared_norm = sums.squares;
   return sums.dot;
 }

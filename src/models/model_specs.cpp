@@ -62,7 +62,7 @@ std::string for_each_count(std::string_view list, char separator, std::string_vi
   }
 }
 
-std::string cnn_layers(std::string_view list, std::string_view whole) {
+std::string cnn_layers(std::string_view list, std::string_view whole, std::size_t outputs) {
   const auto slash = list.find('/');
   std::string layers = for_each_count(list.substr(0, slash), ',', whole, [](std::uint64_t channels) {
     return fmt::format("convolution {}; relu; max-pool; ", channels);
@@ -72,10 +72,10 @@ std::string cnn_layers(std::string_view list, std::string_view whole) {
     layers += for_each_count(list.substr(slash + 1), ',', whole,
                              [](std::uint64_t width) { return fmt::format("dense {}; relu; ", width); });
   }
-  return layers + "dense 1";
+  return layers + fmt::format("dense {}", outputs);
 }
 
-std::string lstm_layers(std::string_view list, std::string_view whole) {
+std::string lstm_layers(std::string_view list, std::string_view whole, std::size_t outputs) {
   const auto times = list.find('x');
   if (times == std::string_view::npos) {
     throw InvalidArgument(
@@ -84,8 +84,8 @@ std::string lstm_layers(std::string_view list, std::string_view whole) {
                     in_quotes(whole)));
   }
   const std::string what = fmt::format("a width of {}", in_quotes(whole));
-  return fmt::format("embedding {}; lstm {}; last; dense 1", parse_count(list.substr(0, times), what),
-                     parse_count(list.substr(times + 1), what));
+  return fmt::format("embedding {}; lstm {}; last; dense {}", parse_count(list.substr(0, times), what),
+                     parse_count(list.substr(times + 1), what), outputs);
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ bool is_network_name(std::string_view text) {
   return name == "cnn" || name == "lstm" || name == "network";
 }
 
-std::string named_network(std::string_view text, const Shape& input) {
+std::string named_network(std::string_view text, const Shape& input, std::size_t outputs) {
   const auto colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   const std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
@@ -147,11 +147,11 @@ std::string named_network(std::string_view text, const Shape& input) {
   std::string layers;
   if (name == "cnn") {
     if (input.kind != Shape::Kind::image) throw InvalidArgument("a cnn reads images, but these samples are not images");
-    layers = cnn_layers(rest, text);
+    layers = cnn_layers(rest, text, outputs);
   } else if (name == "lstm") {
     if (input.kind != Shape::Kind::tokens)
       throw InvalidArgument("an lstm reads texts, but these samples are not texts");
-    layers = lstm_layers(rest, text);
+    layers = lstm_layers(rest, text, outputs);
   } else if (name == "network") {
     layers = rest;
     if (rest.starts_with("threads ") && rest.find(';') != std::string_view::npos) {
@@ -175,12 +175,8 @@ std::string model_spec(const std::string& text, std::size_t features, std::size_
   }
   constexpr std::string_view mlp = "mlp:";
   if (is_network_name(text)) {
-    if (outputs != 1) {
-      throw InvalidArgument(
-          fmt::format("{} has one output, but the target needs {}; use linear or mlp:", in_quotes(text), outputs));
-    }
-    std::string network = named_network(text, Shape::values(features));
-    check_network(network);
+    std::string network = named_network(text, Shape::values(features), outputs);
+    check_network(network, outputs);
     return network;
   }
   if (!text.starts_with(mlp)) {

@@ -15,8 +15,9 @@ namespace ignd {
 //                          layers of these widths, rectified
 //   lstm:128x128           an embedding of this width and an LSTM of this many units, whose last state is read
 //   network:LAYERS         any layers, as in docs/networks.md, without the input; in front of them may be "threads 2; "
-// Throws InvalidArgument, also where a network cannot take such samples.
-std::string named_network(std::string_view text, const Shape& input);
+// The first two get a unit at the end for each output; layers have their own. Throws InvalidArgument, also where a
+// network cannot take such samples.
+std::string named_network(std::string_view text, const Shape& input, std::size_t outputs = 1);
 
 // Whether a text starts with one of these names.
 bool is_network_name(std::string_view text);

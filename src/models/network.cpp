@@ -254,15 +254,14 @@ std::unique_ptr<Batch<T>> Network<T>::make_batch(std::size_t size) const {
   return std::make_unique<NetworkBatch<T>>(*this, plan_->input, plan_->places, size);
 }
 
-void check_network(std::string_view text) {
+void check_network(std::string_view text, std::optional<std::size_t> wanted) {
   constexpr std::string_view prefix = "network:";
   // In double: in float, oneDNN would compile every image layer.
   const auto parsed = parse_network<double>(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
   const std::size_t outputs = parsed.layers.back()->output().count();
-  if (outputs == 1) return;
-  throw InvalidArgument(fmt::format(
-      "the network has {} outputs, but must end in one; for several classes, tables have linear and mlp: models",
-      outputs));
+  if (!wanted || outputs == *wanted) return;
+  throw InvalidArgument(fmt::format("the network has {} output{}, but the target needs {}: end it with dense {}",
+                                    outputs, outputs == 1 ? "" : "s", *wanted, *wanted));
 }
 
 template class Network<float>;
