@@ -119,9 +119,13 @@ class RankEngine::Group : Pinned {
   }
 
  private:
-  struct Ending : Pinned {
+  // At the end of its scope, no run goes on.
+  class Ending : Pinned {
+   public:
     explicit Ending(std::atomic<bool>& over) : over_(over) {}
     ~Ending() { over_ = true; }
+
+   private:
     std::atomic<bool>& over_;
   };
 
