@@ -65,6 +65,22 @@ TEST(Axis, IsZoomedWhereLogarithmsDoNotHelp) {
   EXPECT_TRUE(value_axis(lines, higher, never).remarks.empty());
 }
 
+TEST(Axis, StaysWholeWhereTheWayIsWhatTheFigureIsAbout) {
+  // Logarithms do not spread the ends of 0.2 and 0.205, but show all of the way to them.
+  const std::vector<LineExtent> lines{line("a", 1, 0.2), line("b", 1, 0.205), line("c", 1, 0.6)};
+  EXPECT_TRUE(said(value_axis(lines, lower, always), "Outside of it: c."));
+  const ValueAxis axis = value_axis(lines, lower, always, Crowd::stays_whole);
+  EXPECT_TRUE(axis.logarithmic);
+  EXPECT_LE(axis.low, 0.2);
+  EXPECT_GE(axis.high, 1);
+  const std::vector<LineExtent> accuracies{line("a", 0.5, 0.812), line("b", 0.5, 0.82), line("c", 0.5, 0.6),
+                                           line("d", 0.5, 0.55)};
+  const ValueAxis linear = value_axis(accuracies, higher, always, Crowd::stays_whole);
+  EXPECT_FALSE(linear.logarithmic);
+  EXPECT_LT(linear.low, 0.5);
+  EXPECT_TRUE(linear.remarks.empty());
+}
+
 TEST(Axis, IsNotZoomedOnLinesThatAreTheSame) {
   LineExtent flat = line("a", 0, 1);
   flat.end = {1, 1};

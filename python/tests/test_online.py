@@ -26,6 +26,7 @@ def learned(rows, model=None):
     return model
 
 
+@pytest.mark.same_build
 def test_same_file_as_the_tool(tool, tmp_path):
     table = stream_table()
     table.to_csv(tmp_path / "stream.csv", index=False)

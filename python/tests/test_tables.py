@@ -34,6 +34,7 @@ def tool_bits(tool, table, tmp_path, *words):
     return bits_of(ignd.load(tmp_path / "tool.ignd"), tmp_path)
 
 
+@pytest.mark.same_build
 @pytest.mark.parametrize("options", [{}, {"optimizer": "ignd"}, {"batch": 16}, {"seed": 3, "loss": "huber"}])
 def test_same_bits_as_the_tool(tool, messy, tmp_path, options):
     model, _ = ignd.train(messy, "rent", **QUICK, **options)
@@ -41,6 +42,7 @@ def test_same_bits_as_the_tool(tool, messy, tmp_path, options):
     assert bits_of(model, tmp_path) == tool_bits(tool, messy, tmp_path, "--target", "rent", *QUICK_WORDS, *words)
 
 
+@pytest.mark.same_build
 @pytest.mark.parametrize("target", ["town", "lift"])
 def test_same_bits_for_classes(tool, messy, tmp_path, target):
     table = messy.dropna(subset=["town"])
@@ -48,6 +50,7 @@ def test_same_bits_for_classes(tool, messy, tmp_path, target):
     assert bits_of(model, tmp_path) == tool_bits(tool, table, tmp_path, "--target", target, *QUICK_WORDS)
 
 
+@pytest.mark.same_build
 def test_a_searched_rate_is_the_tools(tool, messy, tmp_path):
     model, report = ignd.train(messy, "rent", model="linear", epochs=4)
     words = ["--target", "rent", "--model", "linear", "--epochs", "4"]
@@ -90,6 +93,7 @@ def test_every_kind_of_table_gives_the_same_bits(messy, tmp_path):
         assert bits_of(ignd.train(table, "rent", **QUICK)[0], tmp_path) == expected, kind
 
 
+@pytest.mark.same_build
 def test_predictions_are_the_tools(tool, messy, tmp_path):
     model, _ = ignd.train(messy, "rent", **QUICK)
     model.save(str(tmp_path / "model.ignd"))
@@ -102,6 +106,7 @@ def test_predictions_are_the_tools(tool, messy, tmp_path):
     assert [made["value"] for made in model.predict_file(str(tmp_path / "new.csv"))] == values.tolist()
 
 
+@pytest.mark.same_build
 def test_the_default_is_the_tools(tool, messy, tmp_path):
     model, report = ignd.train(messy, "rent", epochs=2, ensemble=3)
     words = ["--target", "rent", "--epochs", "2", "--ensemble", "3"]

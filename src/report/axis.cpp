@@ -145,7 +145,7 @@ ValueAxis decades(const Range& shown) {
 
 }  // namespace
 
-ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric, const Differ& differ) {
+ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric, const Differ& differ, Crowd crowd) {
   if (metric.log_scale) return decades(union_of(lines, &LineExtent::all, true));
   constexpr double crowded = 0.1;
   std::vector<std::string> remarks;
@@ -157,9 +157,10 @@ ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric,
   if (share > 0 && share < crowded) {
     const auto log = log_range(lines, shown);
     const double spread = log && ends.low > 0 ? log_share(ends, *log) : 0;
-    if (spread >= crowded / 2 && spread >= 2 * share) {
+    const bool spreads = spread >= crowded / 2 && spread >= 2 * share;
+    if (log && (spreads || crowd == Crowd::stays_whole)) {
       axis = {log->low, log->high, true, {"The axis is logarithmic, since the lines end close to each other."}};
-    } else {
+    } else if (crowd == Crowd::may_be_zoomed) {
       axis = zoomed(lines, ends, whole);
     }
   }

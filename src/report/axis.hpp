@@ -41,13 +41,17 @@ struct ValueAxis {
   std::vector<std::string> remarks;
 };
 
+// What happens to lines that overlie each other: the axis may leave out what is far from where they end, or it may not,
+// because the way there is what the figure is about.
+enum class Crowd { may_be_zoomed, stays_whole };
+
 // Shows all values, with these exceptions. Lines with failed runs that are far from all others leave the panel, and so
 // does what is far from where lines start and end. And where the better half of the lines differ (as `differ` says of
 // two of them) but end within a tenth of the axis, so that they overlie each other, the axis is logarithmic if that
-// spreads them at least twice as far, and otherwise shows only what is near them. For a metric with a logarithmic
-// scale the axis has whole decades.
+// spreads them at least twice as far, and otherwise shows only what is near them (a whole one is logarithmic if it can
+// be). For a metric with a logarithmic scale the axis has whole decades.
 ValueAxis value_axis(std::span<const LineExtent> lines, const ScoreInfo& metric,
-                     const std::function<bool(std::size_t, std::size_t)>& differ);
+                     const std::function<bool(std::size_t, std::size_t)>& differ, Crowd crowd = Crowd::may_be_zoomed);
 
 // An axis on paper: which share of its length a value is at, and back. Where a value has no logarithm it lies below.
 struct AxisScale {

@@ -136,10 +136,11 @@ bool differ_visibly(const PairedDifference& difference) {
 }
 
 void set_value_axis(FigurePanel& panel, const std::vector<PanelLine>& lines, const std::vector<LineExtent>& extents,
-                    const ScoreInfo& metric) {
-  set_value_axis(panel, value_axis(extents, metric, [&](std::size_t a, std::size_t b) {
-                   return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
-                 }));
+                    const ScoreInfo& metric, Crowd crowd) {
+  const auto differ = [&](std::size_t a, std::size_t b) {
+    return differ_visibly(compare(*lines[a].method, *lines[b].method, metric));
+  };
+  set_value_axis(panel, value_axis(extents, metric, differ, crowd));
 }
 
 void add_lines(FigurePanel& panel, std::vector<PanelLine> lines) {
@@ -244,7 +245,7 @@ class PanelMaker {
     }
     panel.low_x = x.low;
     panel.high_x = x.high > x.low ? x.high : x.low + std::max(1.0, 0.1 * std::abs(x.low));
-    set_value_axis(panel, lines, extents, experiment_.metric);
+    set_value_axis(panel, lines, extents, experiment_.metric, Crowd::may_be_zoomed);
   }
 
   std::string finding(const PanelResults& results, const FigurePanel& panel) const {
@@ -340,7 +341,8 @@ FigurePanel make_panel(const PanelResults& results, const ScoreInfo& metric, con
   }
   panel.low_x = rates.low;
   panel.high_x = rates.high;
-  if (!lines.empty()) set_value_axis(panel, lines, extents, metric);
+  // How a method fares far from its best rate is what readers look for here.
+  if (!lines.empty()) set_value_axis(panel, lines, extents, metric, Crowd::stays_whole);
   add_lines(panel, std::move(lines));
   panel.finding = rates_finding(results, metric);
   return panel;
