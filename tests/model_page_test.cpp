@@ -110,6 +110,15 @@ TEST(ModelPage, OfNothingIsStillAPage) {
   EXPECT_GT(drawings(read(flat)), 0U);
 }
 
+// All digits would push the label of the axis off the panel.
+TEST(ModelPage, WritesLongNumbersOfTheAxesInShort) {
+  ModelReport report{.target = "y", .data = "d.csv", .part = "test"};
+  report.residuals = {{1, 150'000}, {2, -120'000}};
+  const Markup page = read(report);
+  EXPECT_TRUE(contains(page.text, "100k") && contains(page.text, "-100k")) << page.text;
+  EXPECT_FALSE(contains(page.text, "100000"));
+}
+
 TEST(ModelPage, HostileTextsStayTexts) {
   ModelReport report = of_numbers();
   const std::string hostile = "</td><script>alert(1)</script>'\"&\x01";

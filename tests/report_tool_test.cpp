@@ -101,6 +101,18 @@ TEST_F(ReportTool, ReportsOnClassesEnsemblesAndPartsThatAreMissing) {
   EXPECT_TRUE(contains(page().text, "Model card"));
 }
 
+// A finished run is only measured again: there are no curves, and the page says why.
+TEST_F(ReportTool, ReportsOnARunThatWasResumed) {
+  ASSERT_EQ(run_tool(train("price", quick)).exit_code, 0);
+  const std::string model = content_of(model_);
+  const Outcome again = run_tool(Words{"train", data_, "--target", "price", "--resume", model_, "--report"} + quick);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(contains(page().text, "The run was resumed"));
+  EXPECT_FALSE(contains(page().text, "Loss after each epoch"));
+  EXPECT_TRUE(contains(page().text, "Permutation importance"));
+  EXPECT_EQ(content_of(model_), model);
+}
+
 TEST_F(ReportTool, ReportsOnImages) {
   for (const char* kind : {"cat", "dog"}) {
     fs::create_directories(path("pets") + "/" + kind);

@@ -309,7 +309,8 @@ def test_bad_arguments(X, y, message):
 
 def test_importance_tells_columns_that_matter_from_others() -> None:
     generator = np.random.default_rng(3)
-    table = pd.DataFrame({"a": generator.normal(size=400), "b": generator.normal(size=400), "town": ["Ulm", "Kiel"] * 200})
+    columns = {"a": generator.normal(size=400), "b": generator.normal(size=400), "town": ["Ulm", "Kiel"] * 200}
+    table = pd.DataFrame(columns)
     y = 3 * table["a"].to_numpy() + np.where(table["town"] == "Ulm", 1.0, 0.0)
     model = ignd.IgndRegressor(model="linear", optimizer="ignd", lr=0.1).fit(table, y)
     ranked = model.importance(table, y, repeats=3)

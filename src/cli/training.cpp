@@ -150,6 +150,7 @@ class Training final : public EnsembleObserver {
 
   void begin(RunView& run) override {
     if (saved_run_ != nullptr) resume(run, *saved_run_);
+    seen_.resumed = saved_run_ != nullptr;
     if (!options_.log_steps.empty()) log_.emplace(run.to_learn());
     first_sample_ = run.learned();
     progress_.emplace("training", run.to_learn(), "samples", !talks_);

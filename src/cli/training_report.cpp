@@ -51,6 +51,10 @@ void add_curves(ModelReport& report, const WatchedRun& run) {
   for (const MemberReport& member : members) {
     report.curves.push_back(curve_of(fmt::format("network {}", member.number), member.curve));
   }
+  const auto is_whole = [](const ModelReport::Curve& curve) { return !curve.epochs.empty() && curve.epochs[0] == 1; };
+  if (run.resumed && (report.curves.empty() || !std::ranges::all_of(report.curves, is_whole))) {
+    report.warnings.emplace_back("The run was resumed: its learning curves lack the epochs before.");
+  }
 }
 
 void add_scores(ModelReport& report, const WatchedRun& run) {

@@ -13,6 +13,7 @@ namespace ignd::cli {
 
 // What the command saw of the run.
 struct WatchedRun {
+  bool resumed = false;
   std::vector<EpochReport> epochs = {};    // of a single network
   std::vector<MemberReport> members = {};  // of an ensemble
   std::vector<std::string> parts = {};     // that were measured: "validation", "test"

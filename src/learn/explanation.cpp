@@ -201,6 +201,7 @@ class ColumnExplainer {
       return texts.kind == ColumnKind::text ? texts.labels.at(static_cast<std::uint64_t>(value)) : format_number(value);
     };
     std::vector<std::pair<double, std::string>> values;
+    values.reserve(counts.size());
     for (const auto& [value, count] : counts) values.emplace_back(value, name(value));
     std::ranges::sort(values, {}, [](const auto& one) { return one.second; });
     std::ranges::stable_sort(values, std::ranges::greater{}, [&](const auto& one) { return counts.at(one.first); });
