@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -40,7 +41,9 @@ struct TrainReport {
   double rate = 0;     // given, or found by a search
   std::uint64_t epochs = 0, kept_epoch = 0;
   std::map<std::string, double> validation, test;  // scores by name: "loss", "rmse", "accuracy", ...; empty parts: none
-  std::string save_fault = {};                     // why the PartialRun could not be saved; empty: nothing failed
+  // The ends of 90 % intervals of the test scores, by the bootstrap; none where there are too few test rows.
+  std::map<std::string, std::pair<double, double>> test_intervals = {};
+  std::string save_fault = {};  // why the PartialRun could not be saved; empty: nothing failed
 };
 
 struct Trained {
