@@ -28,6 +28,7 @@ TrainOptions checked_for_stream(TrainOptions options) {
   options.given.refuse({"positive"}, "cannot be given with --stream: of two labels the larger one is positive");
   refuse_foreign_keys(options.given, RunKey::stream, why);
   options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
+  options.given.check_alternatives();
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(
