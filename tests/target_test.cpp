@@ -1,5 +1,6 @@
 #include "learn/target.hpp"
 
+#include "base/text.hpp"
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/random.hpp"
@@ -199,6 +200,41 @@ TEST(Target, SaysWhyItIsANumberOrAClassWhereItCouldBeEither) {
   EXPECT_EQ(fit(repeated(many, 3)).choice, "");
   for (const char* loss : {"squared", "poisson", "softmax"})
     EXPECT_EQ(fit(repeated({"3", "4", "5"}, 3), loss).choice, "");
+}
+
+TEST(Target, CountsAreToldByTheirZerosAndTheirSpread) {
+  RandomStream stream(3, "counts");
+  const auto drawn = [&](const auto& draw, int rows = 300) {
+    Names values;
+    for (int i = 0; i < rows; ++i) values.push_back(format_number(draw()));
+    return values;
+  };
+  const auto geometric = [&] {  // mean 4, variance 20
+    double value = 0;
+    while (stream.uniform() < 0.8) ++value;
+    return value;
+  };
+  const Names counts = drawn(geometric);
+  const Target found = fit(counts);
+  EXPECT_TRUE(found.logarithm);
+  EXPECT_EQ(default_loss(found), "poisson");
+  EXPECT_TRUE(found.choice.starts_with("counts, because all numbers are whole, some are 0, and their variance is "))
+      << found.choice;
+  EXPECT_TRUE(found.choice.ends_with(" times their mean: --loss squared learns them as numbers")) << found.choice;
+  EXPECT_FALSE(fit(counts, "squared").logarithm);
+  EXPECT_EQ(fit(counts, "poisson").choice, "");
+  const auto expect_numbers = [](const Names& values, const char* what) {
+    EXPECT_FALSE(fit(values).logarithm) << what;
+    EXPECT_EQ(default_loss(fit(values)), "squared");
+  };
+  expect_numbers(Names(counts.begin(), counts.begin() + 99), "too few to tell");
+  expect_numbers(drawn([&] { return geometric() + 1; }), "nothing is 0: grades, ages, years");
+  expect_numbers(drawn([&] { return geometric() - 1; }), "negative");
+  expect_numbers(drawn([&] { return geometric() + 0.5; }), "not whole");
+  expect_numbers(drawn([&] { return 1000 * geometric(); }), "amounts of money");
+  expect_numbers(drawn([&] { return static_cast<double>(stream.below(5)); }), "grades from 0 to 4");
+  expect_numbers(drawn([&] { return static_cast<double>(stream.below(21)); }), "points from 0 to 20");
+  expect_numbers(drawn([&] { return stream.below(10) == 0 ? 6.0 : 8.0 - 8 * (stream.below(30) == 0); }), "vary less");
 }
 
 TEST(SeveralClasses, HaveTheNumberOfTheirPlaceWhateverTheOrderOfTheRows) {

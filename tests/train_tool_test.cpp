@@ -754,6 +754,64 @@ TEST_F(TrainTool, SaysWhetherWholeNumbersAreClasses) {
   expect_refusal(command("grade") + Words{"--loss", "logistic"}, 2, "has more: 1, 2, 3; give the softmax loss");
 }
 
+TEST_F(TrainTool, LearnsCountsAsSuchAndSaysSo) {
+  std::string rows = "x,n\n";
+  RandomStream stream(8, "counts");
+  for (int i = 0; i < 300; ++i) {
+    const double x = stream.uniform();
+    int n = 0;
+    while (stream.uniform() < 0.4 + 0.5 * x) ++n;
+    rows += fmt::format("{},{}\n", x, n);
+  }
+  const Words command{"train", write("counts.csv", rows), "--target", "n", "--save", model_, "--fast"};
+  const std::vector<json> lines = events(run_tool(command + Words{"--json"}).out);
+  EXPECT_EQ(lines.back()["loss"], "poisson");
+  EXPECT_TRUE(lines.back()["baselines"].contains("poisson_regression")) << lines.back();
+  const std::string choice = lines.front()["choice"];
+  EXPECT_TRUE(contains(choice, "counts, because")) << choice;
+  EXPECT_TRUE(contains(run_tool(command).out, choice));
+  const Words predicted = testing::lines_of(run_tool({"predict", model_, path("counts.csv")}).out);
+  ASSERT_EQ(predicted.size(), 301U);
+  for (std::size_t i = 1; i < predicted.size(); ++i) {
+    EXPECT_GT(std::stod(predicted[i].substr(predicted[i].find(',') + 1)), 0) << "no count is negative";
+  }
+  EXPECT_EQ(result(command + Words{"--loss", "squared"})["loss"], "squared");
+}
+
+// About a tenth of the targets lies above the .9-quantile.
+TEST_F(TrainTool, PredictsAQuantile) {
+  std::string rows = "x,y\n";
+  RandomStream stream(9, "quantiles");
+  for (int i = 0; i < 1000; ++i) {
+    const double x = stream.uniform();
+    rows += fmt::format("{},{}\n", x, 10 * x + stream.normal());
+  }
+  const Words command{"train", write("noise.csv", rows), "--target", "y", "--save", model_, "--fast"};
+  const json trained = result(command + Words{"--quantile", "0.9"});
+  EXPECT_EQ(trained["loss"], "pinball:tau=0.9");
+  const std::string by_quantile = content_of(model_);
+  result(command + Words{"--loss", "pinball:tau=0.9"});
+  EXPECT_EQ(content_of(model_), by_quantile) << "another way to say the same";
+  const Words truth = testing::lines_of(rows);
+  const Words predicted = testing::lines_of(run_tool({"predict", model_, path("noise.csv")}).out);
+  ASSERT_EQ(predicted.size(), 1001U);
+  int above = 0;
+  const auto last = [](const std::string& line) { return std::stod(line.substr(line.find(',') + 1)); };
+  for (std::size_t i = 1; i < predicted.size(); ++i) above += last(truth[i]) > last(predicted[i]) ? 1 : 0;
+  EXPECT_GT(above, 40);
+  EXPECT_LT(above, 200);
+  for (const char* wrong : {"0", "1", "90", "nan", "many"}) {
+    expect_refusal(command + Words{"--quantile", wrong}, 2, "quantile");
+  }
+  expect_refusal(command + Words{"--quantile", "0.5", "--loss", "squared"}, 2,
+                 "--quantile is a loss of its own: leave out --loss");
+  const Words stream_command{"train", "--stream", path("noise.csv"), "--target", "y", "--save", path("stream.ignd")};
+  EXPECT_EQ(result(stream_command + Words{"--quantile", "0.25"})["loss"], "pinball:tau=0.25");
+  EXPECT_EQ(result(stream_command + Words{"--quantile", "0.25", "--resume", path("stream.ignd")})["loss"],
+            "pinball:tau=0.25");
+  expect_refusal(stream_command + Words{"--quantile", "0.5", "--resume", path("stream.ignd")}, 1, "its loss is");
+}
+
 TEST_F(TrainTool, GivesTheSameModelWhateverItPrints) {
   run_tool(train("y"));
   const std::string plain = content_of(model_);

@@ -194,7 +194,7 @@ void print_row(const std::string& name, std::size_t width, const std::string& ra
 
 std::vector<std::pair<std::string, std::optional<double>>> score_values(const Scores& quality) {
   std::vector<std::pair<std::string, std::optional<double>>> values;
-  for (const Measure& measure : measures(quality)) values.emplace_back(measure.key, finite(measure.value));
+  for (const Measure& measure : measures(quality)) values.emplace_back(measure.key, measure.value);
   return values;
 }
 

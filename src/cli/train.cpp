@@ -39,6 +39,7 @@ TrainOptions checked_for_stream(TrainOptions options) {
                        "cannot be given with --stream: it reports on test rows, which a stream has none of");
   options.given.refuse({"folds"}, "cannot be given with --stream: it is measured as it learns");
   options.given.refuse({"budget"}, "cannot be given with --stream: it learns from every example once");
+  options.given.check_alternatives();
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(

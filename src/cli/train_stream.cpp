@@ -66,6 +66,7 @@ void check_same_options(const TrainOptions& options, const StreamOptions& before
   GivenKeys given = options.given;
   if (given.has("optimizer")) given.names.insert({"rule", "transform"});
   if (given.has("lr")) given.names.insert("schedule");
+  if (given.has("quantile")) given.names.insert("loss");
   std::vector<std::string> faults = differences(determining_keys(spec_of(before, input.target, input.weight)),
                                                 determining_keys(spec_of(asked, data.target, data.weight.value_or(""))),
                                                 [&](const RunKey& key) { return given.has(key.name); });

@@ -140,7 +140,7 @@ class Training final : public EnsembleObserver {
     saved_run_ = saved ? &*saved : nullptr;
     if (plan_) {
       plan_->network.rate = options_.spec.training.rate;
-      train_ensemble(over_ranks_ ? *over_ranks_ : engine_for(Machine::own), dataset_, *plan_, *this, stop_.flag());
+      train_ensemble(engine(), dataset_, *plan_, *this, stop_.flag());
     } else {
       const RunSlot slot{.options = &options_.spec.training, .observer = this};
       train_group(engine_for(Machine::own), {&slot, 1}, dataset_, stop_.flag());
@@ -187,6 +187,8 @@ class Training final : public EnsembleObserver {
   }
 
  private:
+  const Engine& engine() const { return over_ranks_ != nullptr ? *over_ranks_ : engine_for(Machine::own); }
+
   bool prints_events() const { return options_.json && !options_.quiet; }
 
   void print_data() const {
@@ -278,7 +280,7 @@ class Training final : public EnsembleObserver {
       // Each network learns from all folds but one; a linear model for each fold takes a small part of that.
       constexpr double with_linear = 1.1;
       const auto members = static_cast<double>(plan_->members);
-      const double together = std::min(members, static_cast<double>(jobs_or_cores(0)));
+      const double together = std::min(members, static_cast<double>(engine().group_size()));
       const auto rows = static_cast<double>(train + validation);
       epoch =
           with_linear * members / together * rows * (cost.step * (members - 1) / members + cost.prediction / members);

@@ -23,7 +23,7 @@ using Form = ColumnCode::Form;
 using Rows = std::vector<std::uint32_t>;
 
 // The features of a column are side by side.
-struct Block {
+struct FeatureRun {
   std::size_t first = 0, count = 0;
 };
 
@@ -114,7 +114,7 @@ class ColumnExplainer {
   }
 
   ColumnImportance shuffle(std::size_t column, double before) {
-    const Block block = blocks_[column];
+    const FeatureRun block = blocks_[column];
     RandomStream stream(options_.seed, "shuffles of column " + code(column).name);
     std::vector<float> scratch(dataset_.scratch_size());
     std::vector<double> rises;
@@ -138,7 +138,7 @@ class ColumnExplainer {
   }
 
   PartialDependence depend(std::size_t column, const Rows& averaged) {
-    const Block block = blocks_[column];
+    const FeatureRun block = blocks_[column];
     const bool numeric = code(column).form == Form::scaled || code(column).form == Form::date;
     Grid grid = numeric ? number_grid(column) : text_grid(column);
     if (std::ranges::any_of(rows_, [&](std::uint32_t row) { return !std::isfinite(cell(row, column)); })) {
@@ -239,8 +239,8 @@ class ColumnExplainer {
   const ExplainControl& control_;
   Rows rows_;
   std::vector<ColumnPlace> places_;
-  std::vector<Block> blocks_;      // of the encoder's columns
-  std::vector<std::size_t> used_;  // columns that are not dropped
+  std::vector<FeatureRun> blocks_;  // of the encoder's columns
+  std::vector<std::size_t> used_;   // columns that are not dropped
   ModelOutputs outputs_of_;
   std::size_t done_ = 0, total_ = 0;
 };

@@ -69,6 +69,11 @@ class DistantRun final : public RunView {
                                 const std::atomic<bool>& stop) const override {
     return run_.measure(iterate, rows, stop);
   }
+  std::optional<std::vector<double>> outputs(std::span<const std::uint32_t> rows,
+                                             const std::atomic<bool>& stop) const override {
+    return run_.outputs(rows, stop);
+  }
+  std::span<const std::uint32_t> unseen() const override { return run_.unseen(); }
   void save(Checkpoint& checkpoint) const override { run_.save(checkpoint); }
   void restore(const Checkpoint& checkpoint) override { run_.restore(checkpoint); }
 

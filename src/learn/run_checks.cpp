@@ -122,6 +122,10 @@ void take_start(RunSpec& spec, const GivenKeys& given) {
 
 std::string GivenKeys::shown(std::string_view name) const { return fmt::format("{}{}{}", open, name, close); }
 
+void GivenKeys::check_alternatives() const {
+  if (has("loss")) refuse({"quantile"}, fmt::format("is a loss of its own: leave out {}", shown("loss")));
+}
+
 void GivenKeys::refuse(const std::vector<std::string>& keys, std::string_view why) const {
   std::vector<std::string> found;
   for (const std::string& key : keys) {
@@ -143,6 +147,7 @@ void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_vi
 
 RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  given.check_alternatives();
   if (!spec.start_from.empty()) {
     if (kind != DataKind::table) given.refuse({"start-from"}, "can only be given for tables");
     if (given.has("ensemble"))

@@ -19,6 +19,9 @@ struct GivenKeys {
   bool has(const std::string& name) const { return names.contains(name); }
   std::string shown(std::string_view name) const;  // "--epochs"
 
+  // Two keys that say the same thing cannot both be given. Throws InvalidArgument.
+  void check_alternatives() const;
+
   // Throws InvalidArgument with the names and `why` if any of these was given.
   void refuse(const std::vector<std::string>& keys, std::string_view why) const;
 };

@@ -296,6 +296,12 @@ void add_data_keys(std::vector<RunKey>& keys) {
       {1, 1e4}, [](auto& spec) -> auto& { return spec.dataset.levels; }));
 }
 
+std::string quantile_loss(const std::string& value) {
+  const double quantile = parse_number(value, "the quantile");
+  if (quantile > 0 && quantile < 1) return fmt::format("pinball:tau={}", quantile);
+  throw InvalidArgument(fmt::format("the quantile is {}, but must be a number between 0 and 1", printable(value)));
+}
+
 void add_model_keys(std::vector<RunKey>& keys) {
   using Use = RunKey::Use;
   const std::string group = "Model";
@@ -321,6 +327,18 @@ void add_model_keys(std::vector<RunKey>& keys) {
   add(spec_key(
       "loss", {Use::all, group}, one_of(vector_loss_names()) + "; by the target if not given",
       [](auto& spec) -> auto& { return spec.dataset.loss; }));
+  RunKey quantile = make_key(
+      "quantile", Kind::word, {Use::all, group},
+      "Predict this quantile of numbers, between 0 and 1: 0.9 is above nine of ten targets (the loss pinball)");
+  quantile.get = [](const RunSpec& spec) {
+    constexpr std::string_view pinball = "pinball:tau=";
+    return spec.dataset.loss.starts_with(pinball) ? spec.dataset.loss.substr(pinball.size()) : std::string();
+  };
+  quantile.set = [](RunSpec& spec, const std::string& value) {
+    if (!value.empty()) spec.dataset.loss = quantile_loss(value);
+  };
+  quantile.is_setting = false;  // the loss says it
+  add(incidental(std::move(quantile)));
   add(choice_key(
       "class-weight", {Use::tables, group}, "balanced: all classes weigh the same", {"", "balanced"},
       [](const RunSpec& spec) { return spec.dataset.balanced ? "balanced" : ""; },

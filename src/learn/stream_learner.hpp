@@ -82,6 +82,7 @@ class StreamLearner {
   const std::string& decision() const { return decision_; }
   std::string model_spec() const;
   std::size_t weights() const;
+  std::span<const float> linear_weights() const { return model_->parameters(); }  // unless learns_many_classes()
   std::size_t weights_not_zero() const;
   std::string loss() const;  // its spec; empty until it has been chosen
   // The loss of a prediction for a label as the loss takes it (of classes 0 or 1): of the squared loss (f - y)^2.

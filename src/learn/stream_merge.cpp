@@ -119,6 +119,11 @@ const StreamPart& checked(const StreamPart& part) {
   if (!is_stream) throw InvalidArgument(fmt::format("{} is no model of a stream", where));
   const StreamModel model = StreamModel::load(part.path, part.saved);
   const StreamOptions& options = model.learner().options();
+  if (model.learner().learns_many_classes()) {
+    throw InvalidArgument(
+        fmt::format("{} tells {} classes apart: only models of numbers and of two classes can be merged", where,
+                    model.learner().seen_classes().size()));
+  }
   if (!part.saved.has("weights") || part.saved.number("held.examples") > 0) {
     throw InvalidArgument(
         fmt::format("{} has not chosen a loss yet: it holds examples back; begin with more of them", where));

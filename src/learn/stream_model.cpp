@@ -466,6 +466,12 @@ Evaluation StreamModel::evaluate(const NewData& data) const {
 }
 
 Explanation StreamModel::explain(const NewData& data, const ExplainOptions& options) const {
+  if (learner_.learns_many_classes()) {
+    throw InvalidArgument(
+        fmt::format("the model tells {} classes apart: only streams of numbers and of two classes are "
+                    "explained",
+                    learner_.seen_classes().size()));
+  }
   const bool named = input_.has_columns();
   CsvColumns columns;
   if (named) columns.keep = input_.features;
@@ -496,7 +502,7 @@ Explanation StreamModel::explain(const NewData& data, const ExplainOptions& opti
   if (made.rows == 0) throw FileError(fmt::format("{} has no examples", data.file.name()));
   made.all_rows = made.rows;
   made.bad_rows = {.count = reader->skipped_rows(), .first = first_fault(*reader)};
-  made.features = std::move(counts).heaviest(learner_.model().parameters(), learner_.output_unit(), options.heaviest);
+  made.features = std::move(counts).heaviest(learner_.linear_weights(), learner_.output_unit(), options.heaviest);
   made.features->has_names = named;
   const bool logarithm = !loss().empty() && make_loss(loss())->link() == Link::log;
   made.features->unit = learner_.classifies() ? "log-odds" : logarithm ? "log of the mean" : "prediction";

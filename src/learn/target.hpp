@@ -59,11 +59,11 @@ struct Target {
 inline constexpr std::size_t most_classes = 1000;
 inline constexpr const char* softmax_loss = "softmax";  // of more than two classes: targets are class numbers
 
-// Decides from some rows of a column what it is: texts and two different values are classes, more numbers are numbers;
-// `loss` (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows, where the
-// loss allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the row, for a
-// value: that of a class which no training row has, too. `positive` (empty: the larger one) chooses the positive of two
-// classes; InvalidArgument if it is not one of them.
+// Decides from some rows of a column what it is: texts and two different values are classes, more numbers are numbers,
+// or counts; `loss` (empty: not given) may ask for one or the other. The scale of numbers comes from the training rows,
+// where the loss allows one. Throws InvalidArgument where the loss cannot learn such a column, and BadSample, with the
+// row, for a value: that of a class which no training row has, too. `positive` (empty: the larger one) chooses the
+// positive of two classes; InvalidArgument if it is not one of them.
 Target fit_target(const Table& table, std::size_t column, std::span<const std::uint32_t> rows,
                   std::span<const std::uint32_t> training_rows, const std::string& loss,
                   const std::string& positive = {});
