@@ -4,7 +4,6 @@
 #include "ignd/stream.hpp"
 
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
