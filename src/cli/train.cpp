@@ -141,7 +141,7 @@ int train(TrainOptions given, Communicator& ranks) {
   }
   OutputFile file({options.save, options.resume}, options.spec.data);
   if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
-  if (options.report) check_report(report_path(file.path()), options.spec.data);
+  if (options.report) check_report(model_page_path(file.path()), options.spec.data);
   if (!options.predictions.empty()) {
     check_log_file(options.predictions, options.spec.data, file.path());
     if (!options.log_steps.empty()) refuse_same_file(options.predictions, options.log_steps, "the log of the steps");

@@ -514,7 +514,7 @@ class Training final : public EnsembleObserver {
 
   // Whether it is there.
   bool write_report(const RunView& run) {
-    const std::string path = report_path(file_.path());
+    const std::string path = model_page_path(file_.path());
     try {
       const std::string fault = write_training_report(path, data_, with_facts(run), seen_, stop_.flag(), talks_);
       if (!fault.empty()) print_error("ignd: warning: the report has no figures: {}\n", fault);

@@ -182,7 +182,7 @@ void add_explanation(ModelReport& report, const Dataset& dataset, std::span<cons
 
 }  // namespace
 
-std::string report_path(const std::string& model) {
+std::string model_page_path(const std::string& model) {
   const fs::path path(model);
   return path.extension() == ".ignd" ? fs::path(path).replace_extension(".html").string() : model + ".html";
 }

@@ -21,7 +21,7 @@ struct WatchedRun {
 };
 
 // NAME.html for a model file NAME.ignd.
-std::string report_path(const std::string& model);
+std::string model_page_path(const std::string& model);
 
 // Checks before training that the page can be written, and that no file of the user's is there. Throws FileError.
 void check_report(const std::string& path, const DataFile& data);
