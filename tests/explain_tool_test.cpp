@@ -153,10 +153,22 @@ TEST_F(ExplainTool, RefusesWhatItCannotExplainInOneLine) {
   EXPECT_TRUE(contains(skipping.out, "with a single row, there is nothing to shuffle"));
 }
 
+// Whether the process has a handler for the signal, so that it does not just end.
+bool catches(pid_t process, int signal) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return (std::stoull(line.substr(7), nullptr, 16) >> static_cast<unsigned>(signal - 1) & 1U) != 0;
+  }
+  return false;
+}
+
 TEST_F(ExplainTool, WritesNothingWhereItIsInterrupted) {
   train("price", linear);
   Process process(tool_with({"explain", model_, data_, "--repeats", "1000000", "--csv", path("curves.csv")}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  while (!process.has_ended() && !catches(process.id(), SIGINT)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   process.signal(SIGINT);
   const Outcome outcome = process.finish();
   EXPECT_EQ(outcome.exit_code, 130);

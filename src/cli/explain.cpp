@@ -173,6 +173,7 @@ JsonLine feature_json(const HeavyFeature& one) {
 template <class Parts, class Made>
 std::vector<JsonLine> parts_of(const Parts& parts, Made made) {
   std::vector<JsonLine> lines;
+  lines.reserve(parts.size());
   for (const auto& part : parts) lines.push_back(made(part));
   return lines;
 }
