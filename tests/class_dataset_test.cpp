@@ -63,6 +63,26 @@ TEST(ClassDataset, SplitsEverySampleOnce) {
   EXPECT_NE(task.split().test, task_of(set, {.validation = 0.2, .test = 0.1, .seed = 6}).split().test);
 }
 
+// Of 30 samples of a rare class, each part has its share to within one; drawn at random, another number is as likely.
+TEST(ClassDataset, GivesEachPartItsShareOfEachClass) {
+  auto set = std::make_shared<TextSet>(std::vector<std::string>{"often", "rare"});
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    set->add(fmt::format("{}.txt", i), i % 10 == 7 ? 1 : 0, FilePart::none, std::vector<std::uint32_t>{i % 10});
+  }
+  const auto rare_in = [](const TextDataset& task, const std::vector<std::uint32_t>& part) {
+    return std::ranges::count_if(part, [&](std::uint32_t row) { return task.target_in_units(row) == 1; });
+  };
+  int off = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const TextDataset task = task_of(set, {.validation = 0.2, .test = 0.1, .seed = seed});
+    EXPECT_EQ(rare_in(task, task.split().validation), 6) << seed;
+    EXPECT_EQ(rare_in(task, task.split().test), 3) << seed;
+    const TextDataset random = task_of(set, {.validation = 0.2, .test = 0.1, .seed = seed, .stratified = false});
+    off += rare_in(random, random.split().validation) == 6 ? 0 : 1;
+  }
+  EXPECT_GT(off, 10);
+}
+
 TEST(ClassDataset, KeepsTheTestSetThatTheDataHave) {
   const TextDataset task = task_of(texts(200, true), {.validation = 0.1, .test = 0.5});
   EXPECT_EQ(task.split().test.size(), 100U);

@@ -104,6 +104,27 @@ TEST_F(CompareTool, ComparesOnNumbers) {
 }
 
 // The linear baseline has the name that `train` gives it.
+TEST_F(CompareTool, PrintsItsResultForPrograms) {
+  const Outcome outcome = run_tool(command("out") + Words{"--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto lines = testing::events(outcome.out);
+  ASSERT_EQ(lines.size(), 1U);
+  const nlohmann::json& result = lines[0];
+  EXPECT_EQ(result["event"], "result");
+  EXPECT_EQ(result["score"], "RMSE");
+  ASSERT_EQ(result["methods"].size(), 6U);
+  for (const char* name : {"rates", "means", "deviations", "runs", "failed"}) {
+    EXPECT_EQ(result[name].size(), 6U) << name;
+  }
+  EXPECT_TRUE(fs::exists(result["report"].get<std::string>()));
+  EXPECT_TRUE(contains(result["command"], "ignd train ")) << result;
+  EXPECT_FALSE(contains(result["command"], "--json"));
+  const auto best = std::ranges::find(result["methods"], result["best"]) - result["methods"].begin();
+  EXPECT_GT(result["means"][static_cast<std::size_t>(best)], 0);
+  const Outcome shown = run_tool(command("out"));
+  EXPECT_TRUE(contains(shown.out, result["command"])) << "the same comparison, which is in the store";
+}
+
 TEST_F(CompareTool, CallsTheLinearBaselineWhatItIs) {
   for (const auto& [target, loss, name] :
        std::vector<std::array<std::string, 3>>{{"count", "poisson", "Poisson regression"},

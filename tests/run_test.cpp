@@ -270,7 +270,7 @@ std::string other_value(const RunKey& key, const std::string& was) {
       {"model", "linear"}, {"loss", "huber"},     {"target", "b"},     {"weight", "w"},
       {"positive", "no"},  {"split-by", "group"}, {"split-time", "a"}, {"schedule", "constant"},
       {"text", "c"},       {"optimizer", "sgd"},  {"rule", "polyak"},  {"transform", "momentum"},
-      {"lr", "0.5"}};
+      {"lr", "0.5"},       {"features", "a,b"},   {"drop", "c"}};
   if (key.kind == SettingKey::Kind::flag) return was == "true" ? "false" : "true";
   if (key.kind == SettingKey::Kind::count) return was == "3" ? "5" : "3";
   if (key.kind == SettingKey::Kind::number) return was == "0.25" ? "0.125" : "0.25";

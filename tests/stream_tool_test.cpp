@@ -650,7 +650,7 @@ TEST_F(StreamTool, RefusesOptionsThatDoNotApply) {
   refuse({"--l2", "-1"}, "l2");
   refuse({"--delimiter", ";;"}, "the delimiter is ';;'");
   refuse({"--format", "xml"}, "--format");
-  for (const Words& option : std::vector<Words>{{"--bits", "9"}, {"--predictions", "p.csv"}, {"--threads", "2"}}) {
+  for (const Words& option : std::vector<Words>{{"--bits", "9"}, {"--threads", "2"}}) {
     const Outcome outcome = run_tool(Words{"train", csv, "--target", "y"} + option);
     expect_one_line(outcome, 2, option[0] + " can only be given with --stream");
   }

@@ -362,6 +362,72 @@ TEST_F(TrainTool, RefusesIntervalsWhereThereAreNone) {
   expect_refusal(predict, 2, "the model of a stream holds no residuals");
 }
 
+TEST_F(TrainTool, LearnsFromTheColumnsThatItIsTold) {
+  const std::string file = write("columns.csv", [] {
+    RandomStream stream(2, "columns");
+    std::string lines = "a,b,\"c, d\",e,y\n";
+    for (int i = 0; i < 300; ++i) {
+      const double a = stream.normal();
+      lines += fmt::format("{},{},{},{},{}\n", a, stream.normal(), stream.normal(), i, 3 * a);
+    }
+    return lines;
+  }());
+  const auto run = [&](const Words& more) {
+    return Words{"train", file, "--target", "y", "--save", model_} + quick + more;
+  };
+  for (const Words& words : {Words{"--features", "a,b"}, Words{"--drop", "\"c, d\", e"}}) {
+    const Outcome outcome = run_tool(run(words));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "") << "no warning of a column that is left out";
+    EXPECT_TRUE(contains(outcome.out, "  left out: 'c, d' and 'e'\n")) << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, ", 2 features;"));
+    const json data = events(run_tool(run(words + Words{"--json"})).out).front();
+    EXPECT_EQ(data["left_out_columns"], (json{"c, d", "e"}));
+    EXPECT_EQ(data["features"], 2);
+    // A table to predict need not have them.
+    EXPECT_EQ(run_tool({"predict", model_, write("new.csv", "b,a\n1,2\n")}).exit_code, 0);
+  }
+  const std::string both = content_of(model_);
+  ASSERT_EQ(run_tool(run({"--features", "b,a"})).exit_code, 0);
+  EXPECT_EQ(content_of(model_).size(), both.size()) << "the order of the names does not count";
+  expect_refusal(run({"--drop", "bb"}), 2, "no column 'bb', did you mean 'b'?");
+  expect_refusal(run({"--features", "a,y"}), 2, "'y' is the target");
+  expect_refusal(run({"--features", "a,b", "--split-by", "b"}), 2, "'b' is no input: it holds the groups");
+  expect_refusal(run({"--features", "a", "--drop", "b"}), 2, "--drop cannot be given with --features");
+  expect_refusal(run({"--features", "a,,b"}), 2, "a column without a name");
+  expect_refusal(run({"--drop", "\"a"}), 2, "a quote in '\"a' is not closed");
+  expect_refusal(run({"--drop", "a,b,e,\"c, d\""}), 2, "there is no column besides the target");
+  expect_refusal(run({"--split", "random", "--split-by", "b"}), 2, "--split cannot be given where groups");
+}
+
+TEST_F(TrainTool, WritesThePredictionsOfRowsThatItHasNotLearnedFrom) {
+  const std::string out = path("made.csv");
+  for (const char* target : {"y", "label", "city"}) {
+    ASSERT_EQ(run_tool(train(target, {"--predictions", out})).exit_code, 0);
+    const Words made = lines_of(content_of(out));
+    ASSERT_EQ(made.size(), 81U);
+    const Words all = lines_of(run_tool({"predict", model_, data_}).out);
+    EXPECT_EQ(made[0], "row,part,target," + all[0].substr(4));
+    std::size_t tests = 0;
+    for (std::size_t i = 1; i < made.size(); ++i) {
+      const std::size_t row = std::stoul(made[i]);
+      const std::string predicted = all.at(row).substr(all[row].find(','));
+      EXPECT_TRUE(made[i].ends_with(predicted)) << made[i] << " " << all[row];
+      tests += contains(made[i], ",test,") ? 1 : 0;
+      EXPECT_EQ(contains(made[i], ",test,"), i > 40) << "validation rows first";
+    }
+    EXPECT_EQ(tests, 40U);
+  }
+  // Of an ensemble, validation rows are predicted by the network that has not seen them.
+  const Words ensemble{"train", data_, "--target", "y", "--save", model_, "--ensemble", "2", "--epochs", "2"};
+  ASSERT_EQ(run_tool(ensemble + Words{"--predictions", out}).exit_code, 0);
+  EXPECT_EQ(lines_of(content_of(out)).size(), 81U);
+  expect_refusal(train("y", {"--predictions", data_}), 1, "data");
+  expect_refusal(train("y", {"--predictions", model_}), 1, "the model");
+  const Outcome nowhere = run_tool(train("y", {"--predictions", path("no/such/folder.csv")}));
+  EXPECT_EQ(nowhere.exit_code, 1);
+}
+
 TEST_F(TrainTool, SaysWhyThereIsNoPercentageError) {
   std::string lines = "x,y\n";
   for (int i = 0; i < 200; ++i) lines += fmt::format("{},{}\n", i % 20, i % 20);
@@ -488,7 +554,7 @@ TEST_F(TrainTool, WarnsOfDatesThatMayBeTwoThingsAndOfRowNumbers) {
   const Outcome outcome = run_tool(command);
   EXPECT_EQ(
       outcome.err,
-      "ignd: warning: column 'number' counts the rows; remove it if it is only their number\n"
+      "ignd: warning: column 'number' counts the rows; leave it out with --drop if it is only their number\n"
       "ignd: warning: column 'day' is taken for texts: its dates may have the day first or the month first\n"
       "ignd: warning: column 'stray' is taken for texts because of 'soon'; most of its values are numbers or dates\n"
       "ignd: warning: column 'money' is taken for texts: its numbers or dates are not all written in the same way\n");

@@ -37,6 +37,7 @@ struct CompareOptions {
   std::string budget;      // empty: no limit
   std::uint64_t jobs = 0;  // 0: as many as the machine has cores
   std::string out;         // empty: named after the data
+  bool json = false;
 };
 
 // Trains with every optimizer at every rate and seed, except for runs that are stored already, and recommends one.
@@ -64,7 +65,9 @@ inline constexpr const char* preview_folder = "results-preview";
 inline std::string comparison_folder(const std::string& name) { return "compare-" + name; }
 
 // Writes the report of a folder of results, finished or not.
-int make_report(const std::string& folder);
+enum class Announce { nothing, path };
+int make_report(const std::string& folder, Announce announce = Announce::path);
+std::string report_path(const std::string& folder);
 
 struct DataOptions {
   std::string name;

@@ -27,9 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget", "--jobs", "--out"};
+const std::vector<std::string> own_options{"--optimizers", "--lrs", "--seeds", "--budget", "--jobs", "--out", "--json"};
 // These do not change what is compared.
-const std::vector<std::string> incidental_options{"--jobs", "--out"};
+const std::vector<std::string> incidental_options{"--jobs", "--out", "--json"};
 
 std::string command_text(const char* command, const CompareOptions& options, const std::vector<std::string>& without) {
   std::string text = fmt::format("ignd {} {}", command, shell_word(options.spec.data.path));
@@ -160,15 +160,31 @@ Experiment plan(const CompareOptions& options, OptimizerStudy study, const std::
   return make_experiment(study, *table, name);
 }
 
+void print_json(const CompareOptions& options, const PanelResults& panel, const ScoreInfo& metric,
+                const Recommendation& recommendation, const std::string& folder) {
+  JsonLine line("result");
+  line.set("score", metric.label).set("report", report_path(folder)).set("sentence", recommendation.sentence);
+  if (recommendation.best != nullptr) {
+    line.set("best", recommendation.best->name).set("command", train_command(options, *recommendation.best));
+  }
+  set_comparison(line, panel);
+  line.print();
+}
+
 // Returns the exit code.
 int print_result(const CompareOptions& options, const Experiment& experiment, const std::string& folder) {
   const Store store(folder, Store::Access::read);
   const ExperimentResults results = collect_results(experiment, store);
   const PanelResults& panel = results.panels.at(0);
+  const Recommendation recommendation = recommend(panel, results.metric);
+  if (options.json) {
+    print_json(options, panel, results.metric, recommendation, folder);
+    if (recommendation.best == nullptr) print_error("ignd: {}; choose them with --lrs\n", recommendation.sentence);
+    return recommendation.best == nullptr ? failure : 0;
+  }
   print("{}: {} on the test rows, mean and deviation over {} seed{}\n\n", panel.title, results.metric.label,
         experiment.seeds, experiment.seeds == 1 ? "" : "s");
   print_comparison(panel, results.metric);
-  const Recommendation recommendation = recommend(panel, results.metric);
   print("\n");
   if (recommendation.best == nullptr) {
     print_error("ignd: {}; choose them with --lrs\n", recommendation.sentence);
@@ -204,7 +220,7 @@ int compare(CompareOptions options) {
   const int stopped = sweep_experiments({wanted}, folder, jobs_or_cores(options.jobs), estimate);
   if (stopped != 0) return stopped;
   const int result = print_result(options, wanted.experiment, folder);
-  const int report = make_report(folder);
+  const int report = make_report(folder, options.json ? Announce::nothing : Announce::path);
   return result != 0 ? result : report;
 }
 

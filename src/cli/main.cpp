@@ -59,8 +59,6 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   check_count(command->add_option("--bits", options.bits, "2^bits weights for hashed features"), 1, 31)
       ->capture_default_str()
       ->group(streams);
-  command->add_option("--predictions", options.predictions, "File for the predictions, written as they are made")
-      ->group(streams);
   check_count(command->add_option("--threads", options.threads, "Parser threads; the model does not depend on them"), 1,
               64)
       ->group(streams);
@@ -76,6 +74,11 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
   command
       ->add_option("--log-steps", options.log_steps,
                    "CSV file for quantiles of xi, s, h and the length of the steps, over 200 intervals")
+      ->group(output);
+  command
+      ->add_option(
+          "--predictions", options.predictions,
+          "CSV file for the predictions of the validation and test rows; of a stream, for all as they are made")
       ->group(output);
   command->add_flag("--json", options.json, "One JSON object per line")->group(output);
   command->add_flag("--quiet", options.quiet, "Print the result only")->group(output);
@@ -113,6 +116,7 @@ void add_compare(CLI::App& app, CompareOptions& options, int& code) {
       ->group(comparison);
   command->add_option("--out", options.out, "Folder for results and report (default: compare-NAME, after the file)")
       ->group(comparison);
+  command->add_flag("--json", options.json, "The result as one JSON object")->group(comparison);
   command->final_callback([&, command] {
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() == 0 || option->get_positional()) continue;

@@ -61,7 +61,9 @@ std::vector<ExperimentResults> others_in_paper(const std::vector<ExperimentResul
 
 }  // namespace
 
-int make_report(const std::string& folder) {
+std::string report_path(const std::string& folder) { return (std::filesystem::path(folder) / "report.html").string(); }
+
+int make_report(const std::string& folder, Announce announce) {
   const Store store(folder, Store::Access::read);
   std::vector<ExperimentResults> all;
   int code = 0;
@@ -80,7 +82,7 @@ int make_report(const std::string& folder) {
   }
   for (const std::string& warning : write_report(all, folder, "gnuplot", others_in_paper(all, store)).warnings)
     print_error("ignd: {}\n", warning);
-  print_data((std::filesystem::path(folder) / "report.html").string() + "\n");
+  if (announce == Announce::path) print_data(report_path(folder) + "\n");
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -150,14 +151,19 @@ std::string rate_cell(const MethodResults& method) {
   return method.rate ? rate_text(*method.rate) : "none";
 }
 
-std::string failures_cell(const MethodResults& method) {
-  if (method.search.empty()) return "";
+std::pair<std::uint64_t, std::uint64_t> failures_of(const MethodResults& method) {
   std::uint64_t failed = 0;
   std::uint64_t done = 0;
   for (const RateResult& rate : method.search) {
     failed += rate.failed;
     done += rate.done;
   }
+  return {failed, done};
+}
+
+std::string failures_cell(const MethodResults& method) {
+  if (method.search.empty()) return "";
+  const auto [failed, done] = failures_of(method);
   return fmt::format("{} of {}", failed, done);
 }
 
@@ -256,6 +262,24 @@ std::string confusion_text(const Scores& quality, std::span<const std::string> c
 
 void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes) {
   if (const auto confusion = confusion_in(quality)) set_confusion(line, *confusion, classes);
+}
+
+void set_comparison(JsonLine& line, const PanelResults& panel) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  Words names;
+  std::vector<double> rates, means, deviations, runs, failures;
+  for (const MethodResults& method : panel.methods) {
+    const Spread score = summarize(method).all;
+    const auto [failed, done] = failures_of(method);
+    names.push_back(method.name);
+    rates.push_back(method.rate.value_or(none));
+    means.push_back(score.mean.value_or(none));
+    deviations.push_back(score.deviation.value_or(none));
+    runs.push_back(static_cast<double>(done));
+    failures.push_back(static_cast<double>(failed));
+  }
+  line.set("methods", std::span<const std::string>(names)).set("rates", rates).set("means", means);
+  line.set("deviations", deviations).set("runs", runs).set("failed", failures);
 }
 
 void print_comparison(const PanelResults& panel, const ScoreInfo& metric) {

@@ -44,6 +44,9 @@ void set_confusion(JsonLine& line, const MulticlassMetrics& metrics, std::span<c
 std::string confusion_text(const Scores& quality, std::span<const std::string> classes);
 void set_confusion(JsonLine& line, const Scores& quality, std::span<const std::string> classes);
 
+// Sets the same as arrays: "methods", "rates", "means", "deviations", "runs" and "failed".
+void set_comparison(JsonLine& line, const PanelResults& panel);
+
 // Prints a line for each method: its rate, its score over the seeds, and how many runs failed, over all rates.
 void print_comparison(const PanelResults& panel, const ScoreInfo& metric);
 

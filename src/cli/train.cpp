@@ -68,7 +68,7 @@ int train(TrainOptions given) {
   std::signal(SIGPIPE, SIG_IGN);
   works_without_reader = true;
   if (given.stream) return train_stream(checked_for_stream(std::move(given)));
-  given.given.refuse({"bits", "predictions", "threads"}, "can only be given with --stream");
+  given.given.refuse({"bits", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
   given.spec = complete_spec(std::move(given.spec), given.given, kind);
   const TrainOptions& options = given;
@@ -80,6 +80,10 @@ int train(TrainOptions given) {
   }
   OutputFile file({options.save, options.resume}, options.spec.data);
   if (!options.log_steps.empty()) check_log_file(options.log_steps, options.spec.data, file.path());
+  if (!options.predictions.empty()) {
+    check_log_file(options.predictions, options.spec.data, file.path());
+    if (!options.log_steps.empty()) refuse_same_file(options.predictions, options.log_steps, "the log of the steps");
+  }
   std::optional<Checkpoint> saved;
   if (!options.resume.empty()) saved = saved_run(options.resume, kind);
   try {

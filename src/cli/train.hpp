@@ -21,14 +21,14 @@ struct TrainOptions {
   std::string save;  // empty: named after the data
   std::uint64_t save_every = 0;
   std::string resume;
-  std::string log_steps;  // empty: the steps are not logged
+  std::string log_steps;    // empty: the steps are not logged
+  std::string predictions;  // file for those of a stream, or of the validation and test rows; empty: none
   bool json = false;
   bool quiet = false;
 
   bool stream = false;  // and for streams alone:
   unsigned bits = 18;
   unsigned threads = 0;
-  std::string predictions;
 };
 
 // Trains on a table, on images or texts, or on a stream and says how good the model is. Returns the exit code.

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
+#include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
 #include "cli/stop_signal.hpp"
@@ -50,6 +51,34 @@ struct Judged {
 };
 
 bool is_line(const std::string& baseline) { return baseline != "best constant"; }
+
+// The predictions of rows whose targets are known, as comma-separated values.
+class PredictionTable {
+ public:
+  explicit PredictionTable(const TrainingData& data)
+      : format_(data.name_heading(), std::vector<std::string>{"part", "target"}, data.dataset().target().classes),
+        text_(format_.header()) {}
+
+  void add(const TrainingData& data, const std::string& part, std::span<const std::uint32_t> rows,
+           std::span<const double> outputs) {
+    const Dataset& dataset = data.dataset();
+    const Target& target = dataset.target();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double truth = dataset.target_in_units(rows[i]);
+      PredictedSample sample;
+      interpret(target, outputs.subspan(i * target.outputs(), target.outputs()), sample.prediction);
+      sample.prediction.name = data.name_of(rows[i]);
+      sample.kept = {part, target.is_class() ? target.classes[static_cast<std::size_t>(truth)] : format_number(truth)};
+      format_.append(text_, sample);
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  PredictionFormat format_;
+  std::string text_;
+};
 
 // One training run as the user sees it.
 class Training final : public EnsembleObserver {
@@ -309,10 +338,14 @@ class Training final : public EnsembleObserver {
   void write_log() {
     if (!log_) return;
     log_->finish();
+    write_file(options_.log_steps, log_->csv());
+  }
+
+  void write_file(const std::string& path, const std::string& text) {
     try {
-      write_file_atomically(options_.log_steps, log_->csv());
+      write_file_atomically(path, text);
     } catch (const FileError& fault) {
-      log_failed_ = true;
+      file_failed_ = true;
       print_error("ignd: {}\n", fault.what());
     }
   }
@@ -349,12 +382,13 @@ class Training final : public EnsembleObserver {
       print_error("ignd: training diverged after {} epochs; the model is that of epoch {}; choose a smaller --lr\n",
                   run.epoch(), run.kept_epoch());
     }
-    return diverged || save_failed_ || log_failed_ ? failure : 0;
+    return diverged || save_failed_ || file_failed_ ? failure : 0;
   }
 
-  void print_result(const RunView& run) const {
+  void print_result(const RunView& run) {
     const std::vector<Predictor> baselines = data_.baselines();
     std::vector<std::string> parts;
+    PredictionTable predictions(data_);
     std::vector<Judged> judged{{{"model", {}}, {}}};
     for (const Predictor& baseline : baselines) judged.push_back({{baseline.name, {}}, {}});
     const auto measure = [&](const char* name, std::span<const std::uint32_t> rows) {
@@ -364,6 +398,7 @@ class Training final : public EnsembleObserver {
       const auto outputs = run.outputs(rows, stop_.flag());
       if (!outputs) throw Stopped();
       judged[0].scores.on.push_back(evaluate(dataset_, rows, *outputs, &judged[0].last));
+      if (!options_.predictions.empty()) predictions.add(data_, name, rows, *outputs);
       for (std::size_t i = 0; i < baselines.size(); ++i) {
         const OutputsOf outputs_of = [&](const Input<float>& x, std::span<double> out) {
           if (stop_.flag()) throw Stopped();
@@ -374,6 +409,7 @@ class Training final : public EnsembleObserver {
     };
     measure("validation", dataset_.split().validation);
     measure("test", dataset_.split().test);
+    if (!options_.predictions.empty()) write_file(options_.predictions, predictions.text());
     std::optional<Verdict> verdict;
     if (!parts.empty()) {
       judged[0].scores.bars.resize(parts.size());
@@ -469,7 +505,7 @@ class Training final : public EnsembleObserver {
   std::optional<EnsemblePlan> plan_;       // none: a single network
   const Checkpoint* saved_run_ = nullptr;  // to be resumed
   std::optional<StepLog> log_;
-  bool log_failed_ = false;
+  bool file_failed_ = false;  // one that was asked for besides the model
   std::optional<Progress> progress_;
   Clock::time_point start_;
   std::uint64_t first_sample_ = 0;  // of this command

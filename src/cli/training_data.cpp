@@ -34,6 +34,7 @@ class TableTrainingData final : public TrainingData {
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override { return fit_baselines(dataset_); }
   std::optional<Shape> measured_shape() const override { return std::nullopt; }
+  std::string name_of(std::uint32_t row) const override { return std::to_string(row + 1); }
 
  private:
   const Table& table() const { return dataset_.table(); }
@@ -51,15 +52,16 @@ class TableTrainingData final : public TrainingData {
 };
 
 // Columns of whole numbers that go up by one from row to row.
-std::vector<std::string> counting_columns(const Table& table, const DatasetOptions& options) {
+std::vector<std::string> counting_columns(const TableDataset& dataset) {
+  const Table& table = dataset.table();
   constexpr std::size_t enough = 20;
   if (table.size() < enough) return {};
   std::vector<std::size_t> counting;
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
     const Column& column = table.columns()[c];
-    const bool is_input = column.name != options.target && column.name != options.weight &&
-                          column.name != options.split_by && column.name != options.split_time;
-    if (is_input && column.kind == ColumnKind::number && !column.format.is_date()) counting.push_back(c);
+    if (dataset.is_input(c) && column.name != dataset.options().split_time && column.kind == ColumnKind::number &&
+        !column.format.is_date())
+      counting.push_back(c);
   }
   for (std::size_t row = 0; row < table.size() && !counting.empty(); ++row) {
     const auto values = table[row];
@@ -75,10 +77,13 @@ std::vector<std::string> counting_columns(const Table& table, const DatasetOptio
 
 // A column of numbers with a stray word among them would be learned as texts, each a thing of its own.
 void TableTrainingData::print_warnings() const {
-  for (const std::string& name : counting_columns(table(), dataset_.options())) {
-    print_error("ignd: warning: column {} counts the rows; remove it if it is only their number\n", in_quotes(name));
+  for (const std::string& name : counting_columns(dataset_)) {
+    print_error("ignd: warning: column {} counts the rows; leave it out with --drop if it is only their number\n",
+                in_quotes(name));
   }
-  for (const Column& column : table().columns()) {
+  for (std::size_t c = 0; c < table().columns().size(); ++c) {
+    const Column& column = table().columns()[c];
+    if (std::ranges::count(dataset_.left_out_columns(), column.name) > 0) continue;
     if (!column.doubt.empty()) {
       print_error("ignd: warning: column {} is taken for texts: {}\n", in_quotes(column.name), column.doubt);
     }
@@ -113,6 +118,9 @@ std::vector<std::string> TableTrainingData::details() const {
   const auto& columns = dataset_.encoder().columns();
   std::vector<std::string> lines;
   if (!table().header_note().empty()) lines.push_back(table().header_note());
+  if (const auto names = dataset_.left_out_columns(); !names.empty()) {
+    lines.push_back(fmt::format("left out: {}", list_classes(names)));
+  }
   std::size_t hidden = 0;
   for (const ColumnCode& code : columns) {
     const bool remarkable = code.form == ColumnCode::Form::dropped || code.format.kind != CellFormat::Kind::plain;
@@ -130,6 +138,7 @@ void TableTrainingData::describe(JsonLine& line) const {
   line.set("features", std::uint64_t{dataset_.encoder().features()});
   set_columns(line, dataset_.encoder().columns());
   line.set("left_out", dataset_.bad_rows().count);
+  if (const auto names = dataset_.left_out_columns(); !names.empty()) line.set("left_out_columns", std::span(names));
   for (const auto& [name, rows] : measured_parts()) {
     const std::vector<std::string> missing = dataset_.classes_without(rows);
     if (!missing.empty()) line.set("unmeasured." + name, std::span<const std::string>(missing));
@@ -147,6 +156,8 @@ struct FileData {
   std::string extent;                // what each of them has, among the events: "pixels"
   std::vector<std::string> details;  // what is read of a sample, and how
   std::vector<SkippedFile> skipped;  // by name
+  std::function<std::string(std::uint32_t row)> name_of;
+  const char* heading = "file";
 };
 
 class FileTrainingData final : public TrainingData {
@@ -162,6 +173,8 @@ class FileTrainingData final : public TrainingData {
   void describe(JsonLine& line) const override;
   std::vector<Predictor> baselines() const override;
   std::optional<Shape> measured_shape() const override { return data_.shape; }
+  const char* name_heading() const override { return data_.heading; }
+  std::string name_of(std::uint32_t row) const override { return data_.name_of(row); }
 
  private:
   FileData data_;
@@ -195,7 +208,8 @@ std::unique_ptr<TrainingData> image_data(std::shared_ptr<const Dataset> dataset)
                .samples = "images",
                .extent = "pixels",
                .details = {fmt::format("made {} x {} pixels, in red, green and blue", size, size)},
-               .skipped = images.skipped()});
+               .skipped = images.skipped(),
+               .name_of = [&images](std::uint32_t row) { return images.name(row); }});
 }
 
 std::unique_ptr<TrainingData> text_data(std::shared_ptr<const Dataset> dataset) {
@@ -207,7 +221,9 @@ std::unique_ptr<TrainingData> text_data(std::shared_ptr<const Dataset> dataset) 
                 .samples = "texts",
                 .extent = "tokens",
                 .details = {fmt::format("the last {} tokens of each", of_texts.reader().length)},
-                .skipped = texts.skipped()};
+                .skipped = texts.skipped(),
+                .name_of = [&texts](std::uint32_t row) { return texts.name(row); },
+                .heading = of_texts.reader().text_column.empty() ? "file" : "row"};
   if (!texts.header_note().empty()) data.details.push_back(texts.header_note());
   return std::make_unique<FileTrainingData>(std::move(data));
 }

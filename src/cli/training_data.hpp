@@ -33,6 +33,10 @@ class TrainingData : Pinned {
 
   virtual std::vector<Predictor> baselines() const = 0;
 
+  // As `ignd predict` names a sample: "row" and its number from 1, or "file" and its name.
+  virtual const char* name_heading() const { return "row"; }
+  virtual std::string name_of(std::uint32_t row) const = 0;
+
   // Where a run may take long, what its model reads, so that its steps can be measured.
   virtual std::optional<Shape> measured_shape() const = 0;
 };

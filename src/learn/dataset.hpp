@@ -37,7 +37,9 @@ struct DatasetOptions {
   double validation = 0.1;  // shares of the samples
   double test = 0.1;        // where the data do not say what the test samples are
   std::uint64_t seed = 1;
-  bool use_ids = false;        // learn from columns in which nearly every row has its own text
+  bool stratified = true;  // each part has its share of each class, unless groups or times decide
+  std::vector<std::string> features = {}, drop = {};  // columns that alone are inputs, and columns that are not
+  bool use_ids = false;                               // learn from columns in which nearly every row has its own text
   bool skip_bad_rows = false;  // leave out the rows whose target, weight or time cannot be used, and count them
   NumberScaling scaling = NumberScaling::robust;
   std::optional<std::uint64_t> pieces = {}, levels = {};  // as in EncoderOptions, which has the defaults

@@ -29,7 +29,11 @@ ClassDataset::ClassDataset(const std::vector<std::string>& classes, std::span<co
     : Dataset(options) {
   auto [test, others] = take(classes, samples, options.positive);
   const double test_share = test.empty() ? options.test : 0;
-  split_ = split_randomly(others.size(), {.validation = options.validation, .test = test_share}, options.seed);
+  const SplitFractions fractions{.validation = options.validation, .test = test_share};
+  std::vector<std::uint64_t> others_labels;
+  for (const std::uint32_t row : others) others_labels.push_back(labels_[row]);
+  split_ = options.stratified ? split_by_class(others_labels, fractions, options.seed)
+                              : split_randomly(others.size(), fractions, options.seed);
   for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
     for (std::uint32_t& row : *part) row = others[row];
   }

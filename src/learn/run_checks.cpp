@@ -37,7 +37,13 @@ void check_model(const RunSpec& spec, DataKind kind) {
   }
 }
 
-void check_table(const RunSpec& spec) {
+void check_table(const RunSpec& spec, const GivenKeys& given) {
+  if (given.has("split-by") || given.has("split-time")) {
+    given.refuse({"split"}, "cannot be given where groups or times decide");
+  }
+  if (!spec.dataset.features.empty()) {
+    given.refuse({"drop"}, fmt::format("cannot be given with {}, which names all inputs", given.shown("features")));
+  }
   if (spec.dataset.target.empty()) spec.data.refuse_without_target();
 }
 
@@ -51,7 +57,7 @@ void check_texts(const GivenKeys& given, const RunSpec& spec) {
     throw InvalidArgument(
         fmt::format("{} names a column of a table, but {} holds files", given.shown("text"), spec.data.name()));
   }
-  check_table(spec);
+  check_table(spec, given);
   if (spec.dataset.target == spec.dataset.text) {
     throw InvalidArgument(fmt::format("{} and {} name the same column", given.shown("text"), given.shown("target")));
   }
@@ -108,7 +114,7 @@ RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
   if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
   const auto [use, samples] = info_of(kind);
   refuse_foreign_keys(given, use, fmt::format("cannot be given for {}", samples));
-  if (kind == DataKind::table) check_table(spec);
+  if (kind == DataKind::table) check_table(spec, given);
   if (kind == DataKind::texts) check_texts(given, spec);
   check_batch(given, spec.batch);
   if (spec.is_baseline()) check_model(spec, kind);  // there is no such model outside studies

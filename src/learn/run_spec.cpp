@@ -86,6 +86,52 @@ RunKey guessed_key(const char* name, const Place& place, const std::string& help
   return key;
 }
 
+// Names of columns, separated by commas. Those with a comma are in double quotes.
+std::vector<std::string> parse_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::string name;
+  bool quoted = false, was_quoted = false;
+  const auto end_name = [&] {
+    names.emplace_back(was_quoted ? name : std::string(trim(name)));
+    if (names.back().empty()) throw InvalidArgument(fmt::format("{} names a column without a name", in_quotes(text)));
+    name.clear();
+    was_quoted = false;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '"' && text.substr(i + 1).starts_with('"'))
+      ++i;
+    else if (text[i] == '"' && (quoted || trim(name).empty())) {
+      if (!quoted) name.clear();
+      quoted = !quoted, was_quoted = true;
+      continue;
+    } else if (text[i] == ',' && !quoted) {
+      end_name();
+      continue;
+    }
+    name += text[i];
+  }
+  if (quoted) throw InvalidArgument(fmt::format("a quote in {} is not closed", in_quotes(text)));
+  end_name();
+  return names;
+}
+
+template <class Member>
+RunKey names_key(const char* name, const Place& place, const std::string& help, Member member) {
+  RunKey key = make_key(name, Kind::word, place, help);
+  key.get = [member](const RunSpec& spec) {
+    std::vector<std::string> names = member(spec);
+    for (std::string& one : names) {
+      const bool plain = one.find_first_of(",\"") == std::string::npos && trim(one) == one;
+      if (!plain) one = csv_quoted(one);
+    }
+    return join(names, ",");
+  };
+  key.set = [member](RunSpec& spec, const std::string& value) {
+    member(spec) = value.empty() ? std::vector<std::string>() : parse_names(value);
+  };
+  return key;
+}
+
 template <class Member>
 RunKey number_key(const char* name, const Place& place, const std::string& help, double high, Member member) {
   RunKey key = make_key(name, Kind::number, place, help);
@@ -201,6 +247,16 @@ void add_data_keys(std::vector<RunKey>& keys) {
   add(optional_key(
       "split-time", table, "Column of times: train on the past, test on the future",
       [](auto& spec) -> auto& { return spec.dataset.split_time; }));
+  add(choice_key(
+      "split", samples, "Of classes: stratified gives each part its share of each class, random does not",
+      {"stratified", "random"}, [](const RunSpec& spec) { return spec.dataset.stratified ? "stratified" : "random"; },
+      [](RunSpec& spec, const std::string& value) { spec.dataset.stratified = value == "stratified"; }));
+  add(names_key(
+      "features", table, "Columns to learn from, separated by commas; all but the target if not given",
+      [](auto& spec) -> auto& { return spec.dataset.features; }));
+  add(names_key(
+      "drop", table, "Columns not to learn from, separated by commas",
+      [](auto& spec) -> auto& { return spec.dataset.drop; }));
   add(flag_key(
       "use-ids", table, "Learn also from columns where nearly every row has its own text",
       [](auto& spec) -> auto& { return spec.dataset.use_ids; }));

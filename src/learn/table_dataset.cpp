@@ -37,6 +37,17 @@ void check_columns(const Table& table, const DatasetOptions& options) {
   for (const auto& other : {options.weight, options.split_by, options.split_time}) {
     if (other == options.target) throw InvalidArgument(fmt::format("{} is the target", in_quotes(*other)));
   }
+  for (const auto* names : {&options.features, &options.drop}) {
+    for (const std::string& name : *names) {
+      table.find(name);
+      if (name == options.target) throw InvalidArgument(fmt::format("{} is the target", in_quotes(name)));
+    }
+  }
+  for (const auto& other : {options.weight, options.split_by}) {
+    if (!other || std::ranges::count(options.features, *other) == 0) continue;
+    throw InvalidArgument(fmt::format("{} is no input: it holds the {}", in_quotes(*other),
+                                      other == options.weight ? "weights" : "groups of the split"));
+  }
   if (options.split_by && options.split_time) throw InvalidArgument("split by groups or by time, not by both");
   if (!options.split_time) return;
   if (table.columns()[table.find(*options.split_time)].kind == ColumnKind::text) {
@@ -173,7 +184,7 @@ Split TableDataset::split_rows(const Target& target) const {
     std::vector<double> times;
     for (const std::uint32_t row : rows_) times.push_back(table_[row][column]);
     split = split_by_time(times, fractions);
-  } else if (target.is_class()) {
+  } else if (target.is_class() && options_.stratified) {
     split = split_by_class(keys_of(target_column_), fractions, options_.seed);
   } else {
     split = split_randomly(rows_.size(), fractions, options_.seed);
@@ -196,12 +207,29 @@ std::vector<std::string> TableDataset::classes_without(std::span<const std::uint
   return missing;
 }
 
+// A group says nothing about rows of other groups; the time, like any number, may.
+bool TableDataset::is_input(std::size_t column) const {
+  if (column == target_column_ || column == weight_column_) return false;
+  const std::string& name = table_.columns()[column].name;
+  if (options_.split_by == name || std::ranges::count(options_.drop, name) > 0) return false;
+  return options_.features.empty() || std::ranges::count(options_.features, name) > 0;
+}
+
+std::vector<std::string> TableDataset::left_out_columns() const {
+  std::vector<std::string> names;
+  for (const Column& column : table_.columns()) {
+    const bool dropped = std::ranges::count(options_.drop, column.name) > 0;
+    const bool chosen = options_.features.empty() || std::ranges::count(options_.features, column.name) > 0;
+    const bool has_use = std::ranges::count(options_.columns(), column.name) > 0;
+    if (dropped || (!chosen && !has_use)) names.push_back(column.name);
+  }
+  return names;
+}
+
 void TableDataset::fit_encoder() {
   std::vector<std::size_t> columns;
-  const auto group = find_optional(table_, options_.split_by);
   for (std::size_t c = 0; c < table_.columns().size(); ++c) {
-    // A group says nothing about rows of other groups; the time, like any number, may.
-    if (c != target_column_ && c != weight_column_ && c != group) columns.push_back(c);
+    if (is_input(c)) columns.push_back(c);
   }
   EncoderOptions encoding{.use_ids = options_.use_ids, .scaling = options_.scaling};
   if (options_.pieces) encoding.pieces = *options_.pieces;

@@ -33,6 +33,9 @@ class TableDataset final : public Dataset {
   const Encoder& encoder() const { return encoder_; }
   const BadRowCount& bad_rows() const { return bad_rows_; }
 
+  bool is_input(std::size_t column) const;            // or has the user left it out, or is it something else?
+  std::vector<std::string> left_out_columns() const;  // by the options
+
   // The classes that no row of a part has: nothing can be measured of them there.
   std::vector<std::string> classes_without(std::span<const std::uint32_t> part) const;
 
