@@ -401,5 +401,72 @@ TEST(Refused, MoreRowsThanNumbersForThem) {
             "4294967296 rows are too many to split; at most 4294967295 can be");
 }
 
+// Each row is tested in one fold, and nowhere else; the other parts share out the rest.
+TEST(Folds, ShareOutTheRows) {
+  RandomStream stream(11, "folds");
+  for (int trial = 0; trial < 60; ++trial) {
+    const auto by = static_cast<FoldsBy>(trial % 3);
+    const std::size_t count = 2 + stream.below(6), rows = 60 + stream.below(200);
+    std::vector<std::uint64_t> keys(rows);
+    const std::uint64_t different = by == FoldsBy::groups ? 2 * count + stream.below(40) : 2 + stream.below(3);
+    for (std::size_t i = 0; i < rows; ++i) keys[i] = i < different ? i : stream.below(different);
+    std::vector<int> tested(rows);
+    std::map<std::uint64_t, std::set<std::size_t>> folds_of_key;
+    std::map<std::uint64_t, std::vector<std::size_t>> rows_of_key;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Split split = split_into_folds(keys, by, 0.1, {count, k}, 5);
+      std::set<std::uint32_t> all;
+      for (const auto* part : {&split.train, &split.validation, &split.test}) {
+        EXPECT_TRUE(std::ranges::is_sorted(*part));
+        all.insert(part->begin(), part->end());
+      }
+      EXPECT_EQ(all.size(), rows);
+      EXPECT_EQ(split.train.size() + split.validation.size() + split.test.size(), rows);
+      std::map<std::uint64_t, std::size_t> of_key;
+      for (const std::uint32_t row : split.test) {
+        ++tested[row];
+        ++of_key[keys[row]];
+        folds_of_key[keys[row]].insert(k);
+      }
+      for (std::uint64_t key = 0; key < different; ++key) rows_of_key[key].push_back(of_key[key]);
+      if (by == FoldsBy::groups) {
+        std::set<std::uint64_t> learned;
+        for (const std::uint32_t row : split.train) learned.insert(keys[row]);
+        for (const std::uint32_t row : split.validation) EXPECT_FALSE(learned.contains(keys[row]));
+        continue;
+      }
+      EXPECT_NEAR(static_cast<double>(split.test.size()), static_cast<double>(rows) / static_cast<double>(count), 1);
+      EXPECT_NEAR(static_cast<double>(split.validation.size()), 0.1 * static_cast<double>(rows), 4);
+    }
+    EXPECT_EQ(std::ranges::count(tested, 1), static_cast<std::ptrdiff_t>(rows));
+    for (const auto& [key, folds] : folds_of_key) {
+      if (by == FoldsBy::groups) {
+        EXPECT_EQ(folds.size(), 1U);
+      }
+    }
+    for (const auto& [key, in_fold] : rows_of_key) {
+      if (by != FoldsBy::classes) continue;
+      const auto [least, most] = std::ranges::minmax(in_fold);
+      EXPECT_LE(most - least, 1U) << "a class has its share of each fold";
+    }
+  }
+}
+
+TEST(Folds, OfGroupsAreAboutAsLarge) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t group = 0; group < 60; ++group) keys.insert(keys.end(), 1 + group % 10, group);
+  for (std::size_t k = 0; k < 5; ++k) {
+    const auto test = split_into_folds(keys, FoldsBy::groups, 0.1, {5, k}, 1).test.size();
+    EXPECT_NEAR(static_cast<double>(test), static_cast<double>(keys.size()) / 5, 5);
+  }
+}
+
+TEST(Folds, NeedTwoRowsOrGroupsEach) {
+  const std::vector<std::uint64_t> keys(19, 1);
+  EXPECT_THROW(split_into_folds(keys, FoldsBy::rows, 0.1, {10, 0}, 1), InvalidArgument);
+  EXPECT_THROW(split_into_folds(keys, FoldsBy::groups, 0.1, {2, 0}, 1), InvalidArgument);
+  EXPECT_NO_THROW(split_into_folds(keys, FoldsBy::rows, 0.1, {9, 8}, 1));
+}
+
 }  // namespace
 }  // namespace ignd::testing

@@ -36,9 +36,9 @@ using testing::content_of;
 using testing::events;
 using testing::expect_refusal;
 using testing::operator+;
+using testing::lines_of;
 using testing::Outcome;
 using testing::Process;
-using testing::lines_of;
 using testing::run_shell;
 using testing::run_tool;
 using testing::ScratchFolder;
@@ -398,6 +398,72 @@ TEST_F(TrainTool, LearnsFromTheColumnsThatItIsTold) {
   expect_refusal(run({"--drop", "\"a"}), 2, "a quote in '\"a' is not closed");
   expect_refusal(run({"--drop", "a,b,e,\"c, d\""}), 2, "there is no column besides the target");
   expect_refusal(run({"--split", "random", "--split-by", "b"}), 2, "--split cannot be given where groups");
+}
+
+TEST_F(TrainTool, CrossValidates) {
+  const Words command = Words{"train", data_, "--target", "y", "--folds", "4"} + quick;
+  const Outcome shown = run_tool(command);
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  for (const char* part :
+       {"fold  4  260 rows to train on, 40 to validate, 100 to test", "mean of 4 folds ", "\n    deviation",
+        " than least squares on the 400 rows of all folds", "no model is saved"}) {
+    EXPECT_TRUE(contains(shown.out, part)) << part << "\n" << shown.out;
+  }
+  const auto lines = events(run_tool(command + Words{"--json"}).out);
+  ASSERT_EQ(lines.size(), 5U);
+  double mean = 0;
+  for (std::size_t k = 0; k < 4; ++k) mean += lines[k]["metrics"]["test"]["rmse"].get<double>() / 4;
+  const json& last = lines.back();
+  EXPECT_NEAR(last["metrics"]["test"]["rmse"], mean, 1e-12);
+  double square = 0;
+  for (std::size_t k = 0; k < 4; ++k) square += std::pow(lines[k]["metrics"]["test"]["rmse"].get<double>() - mean, 2);
+  EXPECT_NEAR(last["deviations"]["test"]["rmse"], std::sqrt(square / 3), 1e-12);
+  EXPECT_TRUE(last["baselines"]["least_squares"]["test"]["rmse"].is_number());
+  EXPECT_TRUE(last["baseline_deviations"]["best_constant"]["test"]["mae"].is_number());
+  EXPECT_TRUE(last["verdict"]["text"].is_string());
+  EXPECT_EQ(result(command), last) << "the same numbers again";
+
+  EXPECT_EQ(result({"train", data_, "--target", "label", "--folds", "2", "--ensemble", "2", "--epochs", "2"})["folds"],
+            2);
+  EXPECT_EQ(result(Words{"train", data_, "--target", "city", "--folds", "2"} + quick)["model"], "mlp:8,8");
+  expect_refusal(command + Words{"--save", model_}, 2, "--save cannot be given with --folds");
+  expect_refusal(command + Words{"--test", "0.2"}, 2, "--test cannot be given with --folds");
+  expect_refusal(command + Words{"--split-time", "w"}, 2, "--split-time cannot be given with --folds");
+  expect_refusal(command + Words{"--folds", "1"}, 2, "--folds");
+  expect_refusal({"train", data_, "--target", "y", "--folds", "4", "--stream"}, 2,
+                 "--folds cannot be given with --stream");
+  const std::string few = write("few.csv", "x,y\n1,2\n2,3\n3,5\n4,1\n5,9\n");
+  expect_refusal(Words{"train", few, "--target", "y", "--folds", "3"} + quick, 2, "too few rows for 3 folds");
+}
+
+TEST_F(TrainTool, KeepsABudget) {
+  const std::string other = path("other.ignd");
+  for (const Words& how : {Words{"--fast", "--lr", "0.01"}, Words{"--ensemble", "2"}}) {
+    const Words plain = Words{"train", data_, "--target", "y", "--save"};
+    // A long time is enough for all epochs, and a short one for a few; which ones is printed.
+    const auto all = events(run_tool(plain + Words{model_, "--budget", "1h", "--json"} + how).out);
+    EXPECT_EQ(all.at(1)["event"], "budget");
+    EXPECT_EQ(all[1]["epochs"], all[1]["planned"]);
+    ASSERT_EQ(run_tool(plain + Words{other} + how).exit_code, 0);
+    EXPECT_EQ(content_of(model_), content_of(other)) << "the budget changes nothing else";
+    const double seconds = 3.5 * all[1]["seconds_of_an_epoch"].get<double>();
+    const auto few =
+        events(run_tool(plain + Words{model_, "--budget", fmt::format("{}s", seconds), "--json"} + how).out);
+    if (few.empty()) continue;  // the machine is four times as busy as a moment ago
+    EXPECT_GE(few.at(1)["epochs"], 1);
+    EXPECT_LE(few[1]["epochs"], few[1]["planned"]);
+    EXPECT_EQ(few.back()["epochs"], few[1]["epochs"]);
+    const std::string repeat = few[1]["repeat"];
+    const std::string command = fmt::format("$ignd train {} --target y --save {} --quiet {} {}", data_, other, repeat,
+                                            how[0] == "--fast" ? "--fast --lr 0.01" : "");
+    ASSERT_EQ(run_shell(command).exit_code, 0);
+    EXPECT_EQ(content_of(model_), content_of(other)) << repeat;
+  }
+  expect_refusal({"train", data_, "--target", "y", "--budget", "soon"}, 2, "such as 90s, 10m or 2h");
+  expect_refusal({"train", data_, "--target", "y", "--budget", "1m", "--epochs", "3"}, 2, "--epochs cannot be given");
+  const Outcome short_time = run_tool({"train", data_, "--target", "y", "--budget", "0.000000001s", "--quiet"});
+  EXPECT_EQ(short_time.exit_code, 1);
+  EXPECT_TRUE(contains(short_time.err, "too short for a single epoch, which takes about ")) << short_time.err;
 }
 
 TEST_F(TrainTool, WritesThePredictionsOfRowsThatItHasNotLearnedFrom) {

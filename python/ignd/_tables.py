@@ -61,8 +61,17 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, str]:
         name = option.name if option is not None else keyword.replace("_", "-")
         if value is None or (option is not None and type(value) is type(option.default) and value == option.default):
             continue
-        settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        settings[name] = _text_of(value)
     return settings
+
+
+def _text_of(value: Any) -> str:
+    """A value as the tool takes it: names of columns are separated by commas."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ",".join('"' + str(name).replace('"', '""') + '"' for name in value)
+    return str(value)
 
 
 class Report(NamedTuple):

@@ -156,6 +156,17 @@ def test_intervals_hold_what_they_promise(messy):
         model.partial_fit(X, y).predict_interval(X)
 
 
+def test_columns_can_be_left_out(messy):
+    X, y = messy.drop(columns="rent"), messy["rent"]
+    X = X.rename(columns={"fee": "the fee, in $"})
+    dropped = IgndRegressor(random_state=1, drop=["the fee, in $", "built"], **QUICK).fit(X, y)
+    chosen = IgndRegressor(random_state=1, features="size,town,lift,rooms", **QUICK).fit(X, y)
+    assert dropped.model_.columns == ["size", "town", "lift", "rooms"]
+    assert (dropped.predict(X) == chosen.predict(X)).all()
+    with pytest.raises(ignd.IgndError, match="no column 'rooom', did you mean 'rooms'"):
+        IgndRegressor(drop="rooom", **QUICK).fit(X, y)
+
+
 def test_partial_fit_of_classes(messy):
     X, y = messy.drop(columns="rooms"), messy["rooms"]
     model = IgndClassifier(lr=0.01, optimizer="ignd")

@@ -53,6 +53,12 @@ void add_train(CLI::App& app, TrainOptions& options, int& code) {
       app.add_subcommand("train", "Train a model on a table, on images or texts, or online on a stream");
   command->add_option("data", options.spec.data.path, any_data);
   add_run_options(command, options.spec, [](const ignd::RunKey&) { return true; });
+  check_count(command->add_option("--folds", options.folds,
+                                  "Cross-validate a table instead: train on all folds but one, for each of them"),
+              2, 100)
+      ->group("Data");
+  command->add_option("--budget", options.budget, "Time limit, kept by training for fewer epochs: 90s, 10m, 2h")
+      ->group("Training");
   const char* streams = "Streams";
   command->add_flag("--stream", options.stream, "Learn a linear model online, in one pass and constant memory")
       ->group(streams);

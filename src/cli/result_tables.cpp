@@ -5,6 +5,7 @@
 #include "report/statistics.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -145,6 +146,22 @@ std::optional<MulticlassMetrics> confusion_in(const Scores& quality) {
   return metrics;
 }
 
+// Of each score over the folds; nothing where a fold does not have it.
+std::vector<Spread> spreads_of(const CrossValidation::Predictor& predictor) {
+  std::vector<std::vector<double>> values(measures(predictor.scores[0]).size());
+  for (const Scores& scores : predictor.scores) {
+    const std::vector<Measure> measured = measures(scores);
+    for (std::size_t m = 0; m < measured.size() && m < values.size(); ++m) {
+      if (measured[m].value) values[m].push_back(*measured[m].value);
+    }
+  }
+  std::vector<Spread> spreads;
+  for (const auto& of_folds : values) {
+    spreads.push_back(of_folds.size() == predictor.scores.size() ? spread_of(of_folds) : Spread());
+  }
+  return spreads;
+}
+
 // Rates that were given, as those of the baselines, mean nothing.
 std::string rate_cell(const MethodResults& method) {
   if (method.search.empty()) return "";
@@ -228,6 +245,42 @@ void set_metrics(JsonLine& line, const std::string& prefix, const Scores& qualit
   for (const Measure& measure : measures(quality)) line.set(prefix + "." + measure.key, measure.value);
   if (quality.regression && !quality.regression->mape) {
     line.set(prefix + ".target_nearest_to_zero", quality.regression->nearest_to_zero);
+  }
+}
+
+void print_fold_scores(const std::vector<CrossValidation::Predictor>& predictors) {
+  const std::string deviation = "  deviation";
+  const std::string title = fmt::format("mean of {} folds", predictors[0].scores.size());
+  std::size_t width = title.size();
+  for (const auto& predictor : predictors) width = std::max(width, predictor.name.size());
+  print("{:<{}}", title, width + 2);
+  for (const Measure& measure : measures(predictors[0].scores[0])) print(" {:>10}", measure.heading);
+  print("\n");
+  for (const auto& predictor : predictors) {
+    const std::vector<Spread> spreads = spreads_of(predictor);
+    print("  {:<{}}", predictor.name, width);
+    for (const Spread& spread : spreads) print(" {:>10}", in_short(spread.mean));
+    print("\n  {:<{}}", deviation, width);
+    for (const Spread& spread : spreads) print(" {:>10}", in_short(spread.deviation));
+    print("\n");
+  }
+}
+
+std::string baseline_key(std::string name) {
+  std::ranges::replace(name, ' ', '_');
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+void set_fold_scores(JsonLine& line, const CrossValidation::Predictor& predictor) {
+  const bool is_model = predictor.name == "model";
+  const std::string key = baseline_key(predictor.name);
+  const std::string means = is_model ? "metrics.test." : "baselines." + key + ".test.";
+  const std::string deviations = is_model ? "deviations.test." : "baseline_deviations." + key + ".test.";
+  const std::vector<Measure> shown = measures(predictor.scores[0]);
+  const std::vector<Spread> spreads = spreads_of(predictor);
+  for (std::size_t m = 0; m < shown.size(); ++m) {
+    line.set(means + shown[m].key, spreads[m].mean).set(deviations + shown[m].key, spreads[m].deviation);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/console.hpp"
 #include "lab/experiment.hpp"
+#include "learn/cross_validation.hpp"
 #include "learn/error_bars.hpp"
 #include "learn/prediction_intervals.hpp"
 
@@ -26,6 +27,14 @@ void set_metrics(JsonLine& line, const std::string& prefix, const Scores& qualit
 
 // The same for error bars, as "error_bars.PART.rmse": an array of the low and the high end.
 void set_error_bars(JsonLine& line, const std::string& part, const Scores& quality, const ErrorBars& bars);
+
+// The same for scores on each fold of a cross-validation: their mean, and below it their deviation.
+void print_fold_scores(const std::vector<CrossValidation::Predictor>& predictors);
+
+// Sets the means of a predictor as "metrics.test.rmse" or "baselines.NAME.test.rmse" and the deviations as
+// "deviations.test.rmse" or "baseline_deviations.NAME.test.rmse".
+void set_fold_scores(JsonLine& line, const CrossValidation::Predictor& predictor);
+std::string baseline_key(std::string name);  // "least_squares"
 
 // Sets how a model stands against a baseline, with the sentence that says so.
 void set_verdict(JsonLine& line, const Verdict& verdict, const std::string& text);

@@ -28,6 +28,8 @@ TrainOptions checked_for_stream(TrainOptions options) {
   options.given.refuse({"positive"}, "cannot be given with --stream: of two labels the larger one is positive");
   refuse_foreign_keys(options.given, RunKey::stream, why);
   options.given.refuse({"log-steps"}, "cannot be given with --stream: it logs runs of a known length");
+  options.given.refuse({"folds"}, "cannot be given with --stream: it is measured as it learns");
+  options.given.refuse({"budget"}, "cannot be given with --stream: it learns from every example once");
   RunSpec& spec = options.spec;
   if (!spec.model.empty() && spec.model != "linear") {
     throw InvalidArgument(
@@ -61,6 +63,18 @@ void check_log_file(const std::string& path, const DataFile& data, const std::st
   refuse_same_file(path, model, "the model");
 }
 
+int cross_validate(TrainOptions options, DataKind kind) {
+  const GivenKeys& given = options.given;
+  if (kind != DataKind::table) throw InvalidArgument("--folds can only be given for tables");
+  given.refuse({"save", "save-every", "resume", "log-steps", "predictions"},
+               "cannot be given with --folds: it trains a model for each fold, and keeps none");
+  given.refuse({"budget"}, "cannot be given with --folds; choose the --epochs");
+  given.refuse({"test"}, "cannot be given with --folds: each fold is the test set of one model");
+  given.refuse({"split-time"}, "cannot be given with --folds: the past of a fold may be among its test rows");
+  options.spec.dataset.folds = options.folds;
+  return cross_validate_on(options);
+}
+
 }  // namespace
 
 int train(TrainOptions given) {
@@ -71,9 +85,15 @@ int train(TrainOptions given) {
   given.given.refuse({"bits", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
   given.spec = complete_spec(std::move(given.spec), given.given, kind);
+  if (given.folds > 0) return cross_validate(std::move(given), kind);
   const TrainOptions& options = given;
   if (options.spec.batch.size > 0) {
     options.given.refuse({"log-steps"}, "cannot be given with --batch: it logs steps of single samples");
+  }
+  if (!options.budget.empty()) {
+    options.given.refuse({"epochs"}, "cannot be given with --budget, which chooses the epochs");
+    options.given.refuse({"resume"}, "cannot be given with --budget: a run is resumed with the epochs it began with");
+    parse_duration(options.budget);
   }
   if (!options.resume.empty()) {
     options.given.refuse({"log-steps"}, "cannot be given with --resume: the steps before are not in the saved run");

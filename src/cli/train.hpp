@@ -23,6 +23,8 @@ struct TrainOptions {
   std::string resume;
   std::string log_steps;    // empty: the steps are not logged
   std::string predictions;  // file for those of a stream, or of the validation and test rows; empty: none
+  std::uint64_t folds = 0;  // of a cross-validation; 0: none
+  std::string budget;       // time that training may take; empty: no limit
   bool json = false;
   bool quiet = false;
 
@@ -38,5 +40,8 @@ int train(TrainOptions options);
 // with a search for the rate or resuming a saved run; and one pass over a stream (train_stream.cpp).
 int train_on(const TrainingData& data, TrainOptions options, OutputFile& file, const std::optional<Checkpoint>& saved);
 int train_stream(const TrainOptions& options);
+
+// Trains on all folds of a table but one, for each of them, and says how good the models are (cross_validate.cpp).
+int cross_validate_on(const TrainOptions& options);
 
 }  // namespace ignd::cli

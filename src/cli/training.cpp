@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/describe.hpp"
+#include "cli/experiments.hpp"
 #include "cli/prediction_writer.hpp"
 #include "cli/result_tables.hpp"
 #include "cli/save_model.hpp"
@@ -19,7 +20,6 @@
 #include "learn/step_log.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -110,6 +110,7 @@ class Training final : public EnsembleObserver {
     dataset_.target().save(now);
     file_.check_same_data(now);
     print_data();
+    if (!options_.budget.empty()) keep_budget(parse_duration(options_.budget));
     if (saved) {
       resuming([&] {
         if (!rate_of(options_.spec.method)) {
@@ -223,6 +224,78 @@ class Training final : public EnsembleObserver {
     if (total < long_time) return;
     print("this takes about {}: {}{} epoch{} of {} {}\n", duration_text(total), first, epochs, epochs == 1 ? "" : "s",
           with_commas(split.train.size()), data_.samples());
+    std::fflush(stdout);
+  }
+
+  // Seconds of a step and of a prediction, from a short run that is thrown away.
+  StepCost measured_step() const {
+    constexpr std::uint64_t samples = 4000;
+    TrainingOptions options = options_.spec.training;
+    options.epochs = std::max<std::uint64_t>(options.epochs, 1);
+    options.is_trial = true;
+    Run trial(dataset_, options);
+    const auto nothing = [] {};
+    trial.learn_epoch(stop_.flag(), nothing, samples);
+    const double step = trial.learning_seconds() / static_cast<double>(std::max<std::uint64_t>(trial.learned(), 1));
+    std::vector<std::uint32_t> rows = dataset_.split().train;
+    rows.resize(std::min<std::size_t>(rows.size(), samples));
+    const auto start = Clock::now();
+    run_outputs(trial, rows);
+    return {.step = step, .prediction = seconds_since(start) / static_cast<double>(rows.size())};
+  }
+
+  void run_outputs(const RunView& run, std::span<const std::uint32_t> rows) const {
+    if (!run.outputs(rows, stop_.flag())) throw Stopped();
+  }
+
+  // Trains for as many epochs as fit into the time, of those that there would be. The number is printed, so that the
+  // run can be made again anywhere.
+  void keep_budget(double seconds) {
+    const StepCost cost = measured_step();
+    const std::size_t train = dataset_.split().train.size(), validation = dataset_.split().validation.size();
+    double epoch = static_cast<double>(train) * cost.step + static_cast<double>(validation) * cost.prediction;
+    double before = 0;
+    if (plan_) {
+      // Each network learns from all folds but one; a linear model for each fold takes a small part of that.
+      constexpr double with_linear = 1.1;
+      const auto members = static_cast<double>(plan_->members);
+      const double together = std::min(members, static_cast<double>(jobs_or_cores(0)));
+      const auto rows = static_cast<double>(train + validation);
+      epoch =
+          with_linear * members / together * rows * (cost.step * (members - 1) / members + cost.prediction / members);
+    } else if (!rate_of(options_.spec.method)) {
+      const auto [samples, judged] = search_budget();
+      before = static_cast<double>(usual_rates(options_.spec.training.optimizer).size()) *
+               (static_cast<double>(samples) * cost.step + static_cast<double>(judged) * cost.prediction);
+    }
+    const std::uint64_t planned = options_.spec.training.epochs;
+    const double fitting = std::floor((seconds - before) / epoch);
+    if (fitting < 1 && planned > 0) {
+      throw Error(fmt::format("the budget of {} is too short for a single epoch, which takes about {}{}",
+                              duration_text(seconds), duration_text(epoch),
+                              before > 0 ? ", after a search for the rate of " + duration_text(before) : ""));
+    }
+    const auto epochs = static_cast<std::uint64_t>(std::min(fitting, static_cast<double>(planned)));
+    options_.spec.epochs = options_.spec.training.epochs = epochs;
+    if (plan_) {
+      plan_ = plan_ensemble(options_.spec, dataset_);
+      plan_->keep_states = options_.save_every > 0;
+      options_.spec.training = plan_->network;
+    }
+    const std::string repeat =
+        fmt::format("{}--epochs {}", plan_ ? fmt::format("--ensemble {} ", plan_->members) : "", epochs);
+    if (prints_events()) {
+      JsonLine("budget")
+          .set("seconds", seconds)
+          .set("epochs", epochs)
+          .set("planned", planned)
+          .set("seconds_of_an_epoch", epoch)
+          .set("repeat", repeat)
+          .print();
+    }
+    if (!talks_) return;
+    print("budget {}: {} of {} epochs, of about {} each; {} in place of --budget makes the same run\n",
+          duration_text(seconds), epochs, planned, duration_text(epoch), repeat);
     std::fflush(stdout);
   }
 
@@ -482,10 +555,7 @@ class Training final : public EnsembleObserver {
     for (std::size_t part = 0; part < parts.size(); ++part) {
       set_metrics(line, "metrics." + parts[part], judged[0].on[part]);
       for (std::size_t i = 1; i < judged.size(); ++i) {
-        std::string key = judged[i].name;
-        std::ranges::replace(key, ' ', '_');
-        std::ranges::transform(key, key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        set_metrics(line, "baselines." + key + "." + parts[part], judged[i].on[part]);
+        set_metrics(line, "baselines." + baseline_key(judged[i].name) + "." + parts[part], judged[i].on[part]);
       }
     }
     if (!parts.empty()) {

@@ -48,6 +48,8 @@ struct DatasetOptions {
   bool above_median = false;                              // of numbers, whether they are above their median is learned
   InputFactors factors = InputFactors::one;
   std::uint64_t last_validation = 0;  // if not 0, the last rows are for validation, and all others for training
+  // If there are folds, the rows of the one with this number, from 0, are for the test, and all others for the rest.
+  std::uint64_t folds = 0, fold = 0;
   // Limits on the samples of each part, which the seed draws; 0: no limit.
   std::uint64_t most_training = 0, most_validation = 0, most_test = 0;
 

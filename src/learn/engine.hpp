@@ -44,7 +44,8 @@ class RunObserver {
 struct RunSlot {
   const TrainingOptions* options = nullptr;
   RunObserver* observer = nullptr;
-  const Dataset* dataset = nullptr;  // that of the group with another split; null: that of the group
+  // That of the group with another split, or one that was read from the same source; null: that of the group.
+  const Dataset* dataset = nullptr;
 };
 
 // Trains groups of runs that share a dataset and an architecture. Which engine trained a run changes nothing but the

@@ -206,6 +206,65 @@ Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions frac
   return split;
 }
 
+namespace {
+
+// The fold of each row.
+Rows number_folds(std::span<const std::uint64_t> keys, FoldsBy by, std::size_t count, std::uint64_t seed) {
+  const Groups groups = number_groups(keys);
+  RandomStream stream(seed, "cross-validation");
+  Rows fold_of_row(keys.size());
+  if (by != FoldsBy::groups) {
+    Rows order = all_rows(keys.size());
+    stream.shuffle(order);
+    if (by == FoldsBy::classes) std::ranges::stable_sort(order, {}, [&](auto row) { return groups.of_row[row]; });
+    for (std::size_t i = 0; i < order.size(); ++i) fold_of_row[order[i]] = static_cast<std::uint32_t>(i % count);
+    return fold_of_row;
+  }
+  // The largest groups first, each to the fold that has the fewest rows so far.
+  Rows order = all_rows(groups.size.size());
+  stream.shuffle(order);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](auto group) { return groups.size[group]; });
+  std::vector<std::size_t> rows_in(count);
+  Rows fold_of_group(order.size());
+  for (const std::uint32_t group : order) {
+    const auto fold = std::ranges::min_element(rows_in) - rows_in.begin();
+    fold_of_group[group] = static_cast<std::uint32_t>(fold);
+    rows_in[static_cast<std::size_t>(fold)] += groups.size[group];
+  }
+  for (std::size_t row = 0; row < keys.size(); ++row) fold_of_row[row] = fold_of_group[groups.of_row[row]];
+  return fold_of_row;
+}
+
+}  // namespace
+
+Split split_into_folds(std::span<const std::uint64_t> keys, FoldsBy by, double validation, Fold fold,
+                       std::uint64_t seed) {
+  const bool grouped = by == FoldsBy::groups;
+  const std::size_t units = grouped ? number_groups(keys).size.size() : keys.size();
+  if (units < 2 * fold.count) {
+    throw InvalidArgument(fmt::format("too few {} for {} folds: two for each makes {}, the data have {}",
+                                      grouped ? "groups" : "rows", fold.count, 2 * fold.count, units));
+  }
+  const Rows fold_of_row = number_folds(keys, by, fold.count, seed);
+  Split split;
+  Rows others;
+  std::vector<std::uint64_t> keys_of_others;
+  for (std::uint32_t row = 0; row < keys.size(); ++row) {
+    const bool tested = fold_of_row[row] == fold.number;
+    (tested ? split.test : others).push_back(row);
+    if (!tested) keys_of_others.push_back(keys[row]);
+  }
+  constexpr double most = 0.9;
+  const SplitFractions fractions{
+      .validation = std::min(most, validation * static_cast<double>(keys.size()) / static_cast<double>(others.size()))};
+  const Split rest = grouped                  ? split_by_group(keys_of_others, fractions, seed)
+                     : by == FoldsBy::classes ? split_by_class(keys_of_others, fractions, seed)
+                                              : split_randomly(others.size(), fractions, seed);
+  for (const std::uint32_t i : rest.train) split.train.push_back(others[i]);
+  for (const std::uint32_t i : rest.validation) split.validation.push_back(others[i]);
+  return split;
+}
+
 Split split_randomly(std::size_t rows, SplitFractions fractions, std::uint64_t seed) {
   const Sizes sizes = wanted_sizes(rows, fractions);
   check_enough(rows, "rows", fractions);

@@ -25,6 +25,16 @@ Split split_randomly(std::size_t rows, SplitFractions fractions, std::uint64_t s
 // every class. InvalidArgument also where that leaves too few rows for the other parts.
 Split split_by_class(std::span<const std::uint64_t> classes, SplitFractions fractions, std::uint64_t seed);
 
+// One of several folds of the rows, which share them out; its rows are the test part. Of the other rows, a validation
+// part is taken that is the given fraction of all. Each class has its share of each fold, to within one row, and the
+// rows of a group are in one.
+enum class FoldsBy { rows, classes, groups };
+struct Fold {
+  std::size_t count = 2, number = 0;  // from 0
+};
+Split split_into_folds(std::span<const std::uint64_t> keys, FoldsBy by, double validation, Fold fold,
+                       std::uint64_t seed);
+
 // Rows with the same key stay together. Groups in random order fill the test part and then the validation part as far
 // as they fit, so that a part misses its size by at most half of the smallest group that is left, unless that would
 // leave a part empty.

@@ -177,6 +177,13 @@ Split TableDataset::split_rows(const Target& target) const {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       (i < training ? split.train : split.validation).push_back(static_cast<std::uint32_t>(i));
     }
+  } else if (options_.folds > 0) {
+    const FoldsBy by = options_.split_by                          ? FoldsBy::groups
+                       : target.is_class() && options_.stratified ? FoldsBy::classes
+                                                                  : FoldsBy::rows;
+    std::vector<std::uint64_t> keys(rows_.size());
+    if (by != FoldsBy::rows) keys = keys_of(options_.split_by ? table_.find(*options_.split_by) : target_column_);
+    split = split_into_folds(keys, by, options_.validation, {options_.folds, options_.fold}, options_.seed);
   } else if (options_.split_by) {
     split = split_by_group(keys_of(table_.find(*options_.split_by)), fractions, options_.seed);
   } else if (options_.split_time) {
