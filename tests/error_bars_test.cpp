@@ -95,8 +95,16 @@ TEST(ErrorBars, AreThePercentilesOfNaiveResamples) {
     ASSERT_EQ(bars.intervals.size(), values.size());
     for (std::size_t m = 0; m < values.size(); ++m) {
       ASSERT_TRUE(bars.intervals[m]) << classes << " " << m;
-      EXPECT_NEAR(bars.intervals[m]->low, percentile(values[m], 0.05), 1e-9) << classes << " " << m;
-      EXPECT_NEAR(bars.intervals[m]->high, percentile(values[m], 0.95), 1e-9) << classes << " " << m;
+      double noise = 0;
+      if (classes == 2 && m == 7) {  // the calibration error, which is larger in resamples
+        const double measured =
+            classification_metrics(samples.truth, samples.predicted, samples.weight).calibration_error;
+        for (const double value : values[m]) noise += (value - measured) / 1000;
+        EXPECT_GT(noise, 0);
+      }
+      const double low = percentile(values[m], 0.05) - noise, high = percentile(values[m], 0.95) - noise;
+      EXPECT_NEAR(bars.intervals[m]->low, noise > 0 ? std::max(low, 0.0) : low, 1e-9) << classes << " " << m;
+      EXPECT_NEAR(bars.intervals[m]->high, high, 1e-9) << classes << " " << m;
     }
   }
 }
@@ -259,6 +267,9 @@ TEST(Verdict, IsASentence) {
   verdict.standing = Standing::worse;
   EXPECT_TRUE(text().starts_with("least squares is better than the model on the 1,000 test rows (")) << text();
   EXPECT_TRUE(text().ends_with(": use --model linear"));
+  verdict.baseline = "best constant";
+  EXPECT_TRUE(text(false).starts_with("the best constant is better than the model")) << text(false);
+  verdict.baseline = "least squares";
   verdict.standing = Standing::unknown;
   verdict.interval->low = -0.1;
   EXPECT_EQ(text(),

@@ -96,6 +96,31 @@ std::vector<Prediction> expect_same_predictions(const std::string& path, const s
   return made;
 }
 
+TEST_F(TablesFromCode, TestScoresHaveIntervals) {
+  for (const char* target : {"y", "label", "three"}) {
+    const TrainReport report = train(target).report;
+    EXPECT_EQ(report.test_intervals.size(), report.test.size() - 1) << "all but the loss";
+    for (const auto& [name, ends] : report.test_intervals) {
+      EXPECT_LE(ends.first, report.test.at(name)) << name;
+      EXPECT_GE(ends.second, report.test.at(name)) << name;
+    }
+  }
+  EXPECT_TRUE(train("y", {{"test", "0"}}).report.test_intervals.empty());
+}
+
+TEST_F(TablesFromCode, IntervalsAroundPredictions) {
+  const ModelFile model = train("y").model;
+  const PredictionInterval wide = model.interval(5, 0.9), narrow = model.interval(5, 0.5);
+  EXPECT_LE(wide.low, narrow.low);
+  EXPECT_LT(narrow.low, narrow.high);
+  EXPECT_LE(narrow.high, wide.high);
+  const ModelFile again = ModelFile::from_bytes(model.to_bytes());
+  EXPECT_EQ(again.interval(5, 0.9).low, wide.low);
+  EXPECT_THROW(model.interval(5, 0.99), InvalidArgument) << "30 validation rows";
+  EXPECT_THROW(train("label").model.interval(0, 0.9), InvalidArgument);
+  EXPECT_THROW(model.with_model(*model.model()).interval(5, 0.5), InvalidArgument) << "its residuals are not known";
+}
+
 TEST_F(TablesFromCode, TrainTheBitsThatTheToolTrains) {
   for (const auto& [target, settings] : std::vector<std::pair<std::string, TrainSettings>>{
            {"y", {}},

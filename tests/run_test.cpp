@@ -317,8 +317,9 @@ TEST(Run, IsResumedWithTheSameValueOfEveryKeyThatDeterminesIt) {
     }
   }
   // How the file is read (what was read is compared), what is recorded, and a limit that runs do not reach.
-  EXPECT_EQ(others, (std::set<std::string>{"data", "checksum", "format", "delimiter", "header", "decimal", "memory",
-                                           "score", "measured-on", "steps", "points", "timed", "ensemble", "fast"}));
+  EXPECT_EQ(others,
+            (std::set<std::string>{"data", "checksum", "format", "delimiter", "header", "decimal", "memory", "score",
+                                   "measured-on", "steps", "points", "timed", "ensemble", "fast", "start-from"}));
 }
 
 // A later version may have more keys: its runs of before had their defaults.

@@ -466,6 +466,54 @@ TEST_F(TrainTool, KeepsABudget) {
   EXPECT_TRUE(contains(short_time.err, "too short for a single epoch, which takes about ")) << short_time.err;
 }
 
+TEST_F(TrainTool, StartsFromAModel) {
+  const auto rows = [](std::uint64_t seed, int count) {
+    RandomStream stream(seed, "warm");
+    std::string lines = "a,city,y,label\n";
+    for (int i = 0; i < count; ++i) {
+      const double a = stream.normal();
+      const bool ulm = stream.below(2) == 0;
+      const double y = std::sin(3 * a) + (ulm ? 1 : 0);
+      lines += fmt::format("{},{},{},{}\n", a, ulm ? "Ulm" : "Bonn", y, y > 0 ? "yes" : "no");
+    }
+    return lines;
+  };
+  const std::string before = write("before.csv", rows(1, 4000)), after = write("after.csv", rows(2, 300));
+  const std::string first = path("first.ignd");
+  const Words small{"--model", "mlp:16,16", "--lr", "0.01", "--features", "a,city"};
+  for (const char* target : {"y", "label"}) {
+    ASSERT_EQ(run_tool(Words{"train", before, "--target", target, "--save", first, "--epochs", "10"} + small).exit_code,
+              0);
+    const Words further{"train", after, "--start-from", first, "--save", model_, "--lr", "0.001", "--epochs"};
+    // Without a step, it is the same model.
+    ASSERT_EQ(run_tool(further + Words{"0"}).exit_code, 0);
+    EXPECT_EQ(run_tool({"predict", model_, after}).out, run_tool({"predict", first, after}).out);
+    const json warm = result(further + Words{"1"});
+    const json cold = result(Words{"train", after, "--target", target, "--save", model_, "--epochs", "1"} + small);
+    const auto loss = [&](const json& of) {
+      return of["metrics"]["test"][target == std::string("y") ? "rmse" : "log_loss"].get<double>();
+    };
+    EXPECT_LT(loss(warm), 0.5 * loss(cold)) << target;
+    EXPECT_EQ(warm["model"], "mlp:16,16");
+  }
+  const auto start = [&](const std::string& file, const Words& more = {}) {
+    return Words{"train", file, "--start-from", first, "--save", model_, "--lr", "0.001", "--epochs", "1"} + more;
+  };
+  expect_refusal(start(after, {"--target", "y"}), 1, "it predicts 'label', not 'y'");
+  expect_refusal(start(after, {"--model", "linear"}), 2, "--model cannot be given with --start-from");
+  expect_refusal(start(after, {"--ensemble", "2"}), 2, "--start-from cannot be given with --ensemble");
+  expect_refusal({"train", after, "--start-from", first, "--folds", "2"}, 2,
+                 "--start-from cannot be given with --folds");
+  expect_refusal(start(write("less.csv", "a,label\n1,yes\n2,no\n3,yes\n4,no\n")), 2, "'city'");
+  expect_refusal(start(write("other.csv", "a,city,label\n1,Ulm,perhaps\n2,Ulm,no\n3,Ulm,yes\n4,Ulm,no\n")), 1,
+                 "'perhaps'");
+  expect_refusal(start(after, {"--stream"}), 2, "--start-from");
+  ASSERT_EQ(run_tool({"train", before, "--target", "y", "--save", first, "--ensemble", "2", "--epochs", "1"}).exit_code,
+            0);
+  expect_refusal(start(after), 1, "it is an ensemble");
+  expect_refusal({"train", after, "--start-from", path("none.ignd"), "--save", model_}, 1, "none.ignd");
+}
+
 TEST_F(TrainTool, WritesThePredictionsOfRowsThatItHasNotLearnedFrom) {
   const std::string out = path("made.csv");
   for (const char* target : {"y", "label", "city"}) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ignd {
@@ -38,6 +39,8 @@ struct TrainReport {
   double rate = 0;     // given, or found by a search
   std::uint64_t epochs = 0, kept_epoch = 0;
   std::map<std::string, double> validation, test;  // scores by name: "loss", "rmse", "accuracy", ...; empty parts: none
+  // The ends of 90 % intervals of the test scores, by the bootstrap; none where there are too few test rows.
+  std::map<std::string, std::pair<double, double>> test_intervals = {};
 };
 
 struct Trained {

@@ -12,6 +12,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -130,6 +131,7 @@ nb::dict report_of(const ignd::TrainReport& report) {
   result["kept_epoch"] = report.kept_epoch;
   result["validation"] = report.validation;
   result["test"] = report.test;
+  result["test_intervals"] = report.test_intervals;
   return result;
 }
 

@@ -83,6 +83,7 @@ class Report(NamedTuple):
     kept_epoch: int
     validation: dict[str, float]
     test: dict[str, float]
+    test_intervals: dict[str, tuple[float, float]]
 
 
 def train(

@@ -69,6 +69,7 @@ int cross_validate(TrainOptions options, DataKind kind) {
   given.refuse({"save", "save-every", "resume", "log-steps", "predictions"},
                "cannot be given with --folds: it trains a model for each fold, and keeps none");
   given.refuse({"budget"}, "cannot be given with --folds; choose the --epochs");
+  given.refuse({"start-from"}, "cannot be given with --folds: its model may have learned from the rows of a fold");
   given.refuse({"test"}, "cannot be given with --folds: each fold is the test set of one model");
   given.refuse({"split-time"}, "cannot be given with --folds: the past of a fold may be among its test rows");
   options.spec.dataset.folds = options.folds;

@@ -140,7 +140,7 @@ std::vector<Measure> measures(const Scores& scores) {
             {"precision", "precision", m.precision},
             {"recall", "recall", m.recall},
             {"f1", "f1", m.f1},
-            {"calibration_error", "calib_err", m.calibration_error}};
+            {"calibration_error", "calib_err", m.calibration_error, true}};
   }
   if (scores.multiclass) {
     const MulticlassMetrics& m = *scores.multiclass;
@@ -180,6 +180,12 @@ ErrorBars error_bars(const JudgedSamples& samples, std::uint64_t seed) {
   for (std::size_t m = 0; m < measured.size(); ++m) {
     const bool often = static_cast<double>(values[m].size()) >= enough * static_cast<double>(bars.resamples);
     bars.intervals.push_back(measured[m].value && often ? std::optional(middle_of(values[m])) : std::nullopt);
+    if (!bars.intervals[m] || !measured[m].grows_with_noise) continue;
+    double noise = 0;
+    for (const double value : values[m]) noise += (value - *measured[m].value) / static_cast<double>(values[m].size());
+    auto& [low, high] = *bars.intervals[m];
+    low = std::max(low - noise, 0.0);
+    high = std::max(high - noise, 0.0);
   }
   return bars;
 }
@@ -231,6 +237,8 @@ Verdict compare_losses(const Scores& model, const JudgedSamples& of_model, const
 }
 
 std::string verdict_text(const Verdict& verdict, const std::string& rows, bool line) {
+  // "the best constant", but "least squares".
+  const std::string baseline = (verdict.baseline.starts_with("best") ? "the " : "") + verdict.baseline;
   const std::string losses = fmt::format("mean loss {:.4g} against {:.4g}", verdict.model_loss, verdict.baseline_loss);
   std::string by = losses;
   if (verdict.lower_by && verdict.interval) {
@@ -241,17 +249,16 @@ std::string verdict_text(const Verdict& verdict, const std::string& rows, bool l
   const char* advice = line ? ": use --model linear" : "";
   switch (verdict.standing) {
     case Standing::better:
-      return fmt::format("the model is better than {} on the {}: {}", verdict.baseline, rows, by);
+      return fmt::format("the model is better than {} on the {}: {}", baseline, rows, by);
     case Standing::as_good:
       return fmt::format("{} is as good as the model on the {} ({}){}",
-                         line ? fmt::format("a straight line ({})", verdict.baseline) : verdict.baseline, rows, losses,
-                         advice);
+                         line ? fmt::format("a straight line ({})", baseline) : baseline, rows, losses, advice);
     case Standing::worse:
-      return fmt::format("{} is better than the model on the {} ({}){}", verdict.baseline, rows, losses, advice);
+      return fmt::format("{} is better than the model on the {} ({}){}", baseline, rows, losses, advice);
     case Standing::unknown:
       break;
   }
-  return fmt::format("there are too few rows to tell the model from {}: on the {} {}", verdict.baseline, rows, by);
+  return fmt::format("there are too few rows to tell the model from {}: on the {} {}", baseline, rows, by);
 }
 
 }  // namespace ignd

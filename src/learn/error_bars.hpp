@@ -22,6 +22,8 @@ struct Measure {
   std::string key;      // for programs: "calibration_error"
   std::string heading;  // of a column: "calib_err"
   std::optional<double> value = {};
+  // A mean of sizes, which is larger in a resample: its interval is moved back by that, not below zero.
+  bool grows_with_noise = false;
 };
 
 // All that is shown of scores, always in the same order for a kind of target.

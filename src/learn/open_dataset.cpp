@@ -10,6 +10,7 @@
 #include "ignd/error.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/file_dataset.hpp"
+#include "learn/table_model.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -56,6 +57,15 @@ void check_checksum(const RunSpec& spec, const DataFile& data) {
       data.name()));
 }
 
+// A model that is trained further reads its columns as it knows them.
+TableOptions rules_of(const RunSpec& spec) {
+  if (!spec.start) return {};
+  TableOptions rules = spec.start->reading_rules();
+  const Target& target = spec.start->target();
+  if (!target.text) rules.formats[target.name] = target.format;
+  return rules;
+}
+
 // A table, images or texts as they were read, before they are split.
 struct Source {
   std::shared_ptr<const Table> table;
@@ -81,7 +91,7 @@ Source read_source(const RunSpec& spec, DataKind kind, const ReadingControl& con
   } else if (set != nullptr && set->name == housing_name) {
     source.table = std::make_shared<const Table>(read_california_housing(data.path));
   } else {
-    source.table = std::make_shared<const Table>(read_table(data, spec.dataset));
+    source.table = std::make_shared<const Table>(read_table(data, spec.dataset, rules_of(spec)));
   }
   if (source.table && spec.dataset.above_median) {
     source.table = std::make_shared<const Table>(source.table->above_median(source.table->find(spec.dataset.target)));
@@ -97,8 +107,10 @@ struct PreparedTable {
 
 std::shared_ptr<const Dataset> prepare(const Source& source, const RunSpec& spec) {
   if (source.table) {
-    const auto made =
-        std::make_shared<const PreparedTable>(PreparedTable{source.table, TableDataset(*source.table, spec.dataset)});
+    std::optional<KnownInputs> known;
+    if (spec.start) known = {spec.start->encoder(), spec.start->target(), spec.start->loss()};
+    const auto made = std::make_shared<const PreparedTable>(
+        PreparedTable{source.table, TableDataset(*source.table, spec.dataset, known ? &*known : nullptr)});
     return {made, &made->dataset};
   }
   if (source.images) return std::make_shared<const ImageDataset>(source.images, spec.dataset);
@@ -217,9 +229,8 @@ std::string dataset_key(const RunSpec& spec) {
   return fmt::format("{}\n{}", spec.dataset.seed, settings_of(relevant).text());
 }
 
-Table read_table(DataFile data, const DatasetOptions& options) {
+Table read_table(DataFile data, const DatasetOptions& options, TableOptions rules) {
   data.columns = options.columns();
-  TableOptions rules;
   rules.skip_bad_rows = options.skip_bad_rows;
   Table table = data.read(rules);
   std::error_code unknown;

@@ -15,7 +15,7 @@ struct DataSet;
 
 // A table to train on. With skip_bad_rows, a target that is numbers but for a few is read as numbers: rows with
 // something else in it are bad.
-Table read_table(DataFile data, const DatasetOptions& options);
+Table read_table(DataFile data, const DatasetOptions& options, TableOptions rules = {});
 
 // What the data of a run are: by the name of a data set, or by what the path holds. Throws FileError where a folder or
 // an archive holds neither images nor texts.

@@ -213,6 +213,13 @@ void check_version(const Checkpoint& checkpoint) {
 
 std::unique_ptr<Model<float>> initial_model(const Dataset& dataset, const TrainingOptions& options) {
   auto model = make_model<float>(dataset.model_spec(options.model), options.seed);
+  if (options.start) {
+    if (options.start->size() != model->parameters().size()) {
+      throw InvalidArgument(fmt::format("the model to start from has {} weights, but {} has {}", options.start->size(),
+                                        options.model, model->parameters().size()));
+    }
+    std::ranges::copy(*options.start, model->parameters().begin());
+  }
   if (options.initial_factor == 1) return model;
   for (float& w : model->parameters()) w *= static_cast<float>(options.initial_factor);
   return model;

@@ -34,6 +34,7 @@ struct TrainingOptions {
   double l2 = 0;
   std::optional<BatchOptions> batch = {};  // none: one sample at a time
   std::uint64_t seed = 1;
+  std::shared_ptr<const std::vector<float>> start = {};  // weights to begin with; null: drawn by the seed
   // A run of a search or a study: a model that collapsed, a rate that l2 does not allow or a lambda that leaves a
   // system singular fails the run instead of throwing.
   bool is_trial = false;

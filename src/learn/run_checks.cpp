@@ -5,10 +5,12 @@
 #include "data/image.hpp"
 #include "data/network_file.hpp"
 #include "data/tokenizer.hpp"
+#include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "ignd/network.hpp"
 #include "ignd/vector_loss.hpp"
 #include "learn/ensemble.hpp"
+#include "learn/table_model.hpp"
 #include "models/model_specs.hpp"
 
 #include <functional>
@@ -84,6 +86,33 @@ void check_batch(const GivenKeys& given, const BatchOptions& batch) {
   }
 }
 
+// Reads the model that training starts from: its network, loss, target and inputs are those of the new one.
+void take_start(RunSpec& spec, const GivenKeys& given) {
+  given.refuse({"model", "loss", "positive", "features", "drop", "scaling", "pieces", "levels", "use-ids"},
+               fmt::format("cannot be given with {}, whose model has its own", given.shown("start-from")));
+  const Checkpoint checkpoint = Checkpoint::read(spec.start_from);
+  const auto refuse = [&](std::string_view why) {
+    throw FileError(fmt::format("training cannot start from {}: {}", quoted_path(spec.start_from), why));
+  };
+  if (is_of_ensemble(checkpoint)) refuse("it is an ensemble, whose networks are not kept; --fast trains a single one");
+  try {
+    spec.start = std::make_shared<const TableModel>(TableModel::load(checkpoint));
+  } catch (const FileError& fault) {
+    refuse(fault.what());
+  }
+  constexpr const char* model_entry = "run.option.model";
+  if (!checkpoint.has(model_entry)) refuse("it was saved without its training run");
+  const std::string& target = spec.start->target_name();
+  if (spec.dataset.target.empty()) spec.dataset.target = target;
+  if (spec.dataset.target != target) {
+    refuse(fmt::format("it predicts {}, not {}", in_quotes(target), in_quotes(spec.dataset.target)));
+  }
+  spec.model = checkpoint.text(model_entry);
+  spec.dataset.loss = spec.start->loss();
+  const auto weights = spec.start->model().parameters();
+  spec.training.start = std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
+}
+
 }  // namespace
 
 std::string GivenKeys::shown(std::string_view name) const { return fmt::format("{}{}{}", open, name, close); }
@@ -109,6 +138,12 @@ void refuse_foreign_keys(const GivenKeys& given, RunKey::Use use, std::string_vi
 
 RunSpec complete_spec(RunSpec spec, const GivenKeys& given, DataKind kind) {
   if (spec.model.ends_with(".toml")) spec.model = read_network_file(spec.model);
+  if (!spec.start_from.empty()) {
+    if (kind != DataKind::table) given.refuse({"start-from"}, "can only be given for tables");
+    if (given.has("ensemble"))
+      given.refuse({"start-from"}, "cannot be given with --ensemble: it trains a single network");
+    take_start(spec, given);
+  }
   choose_ensemble(spec, given, kind);
   spec.complete(kind);
   if (spec.data.path.empty() && spec.data.frame == nullptr) throw InvalidArgument("name the file to train on");
@@ -153,6 +188,7 @@ std::vector<std::string> study_faults(const RunSpec& spec, DataKind kind) {
     faults.emplace_back("exact steps, and other options of batches, need a batch of one row at least");
   }
   if (spec.record.steps && training.batch) faults.emplace_back("the steps of batches cannot be recorded");
+  if (!spec.start_from.empty()) faults.emplace_back("only `ignd train` starts from a model");
   if (training.epochs == 0) faults.emplace_back("there are no epochs to train for");
   return faults;
 }

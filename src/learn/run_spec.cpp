@@ -363,6 +363,10 @@ void add_method_keys(std::vector<RunKey>& keys) {
     spec.training.seed = spec.dataset.seed = parse_count(value, "value");
   };
   add(std::move(seed));
+  // A resumed run has weights of its own, and its inputs must be those of the file in any case.
+  add(incidental(word_key(
+      "start-from", {RunKey::tables, "Training"}, "Model file of a single network to train further on these rows",
+      [](auto& spec) -> auto& { return spec.start_from; })));
 }
 
 void add_batch_keys(std::vector<RunKey>& keys) {

@@ -8,11 +8,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace ignd {
+
+class TableModel;
 
 // What a model learns from is what it predicts.
 using DataKind = ModelKind;
@@ -44,8 +47,10 @@ struct RunSpec {
   std::optional<std::uint64_t> ensemble;                   // networks; by the other options, unless
   bool fast = false;                                       // it is to be a single one
   BatchOptions batch{.size = 0, .memory = 4'096'000'000};  // a size of 0: one sample at a time
+  std::string start_from;  // a model file to begin with; empty: the seed draws the weights
   TrainingOptions training;
   RecordOptions record;
+  std::shared_ptr<const TableModel> start = {};  // that of the file, once the spec is complete
 
   // Fills in the training's model, epochs, patience and batch.
   void complete(DataKind kind);

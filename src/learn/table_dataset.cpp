@@ -69,7 +69,7 @@ std::string default_loss(const Target& target) {
 
 }  // namespace
 
-TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
+TableDataset::TableDataset(const Table& table, const DatasetOptions& options, const KnownInputs* known)
     : Dataset(options),
       table_(table),
       target_column_(table.find(options.target)),
@@ -84,10 +84,16 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
       return fmt::format("the time {} is not a number, so the rows have no order", in_quotes(*options.split_time));
     }
     const std::string fault = common_fault(row);
-    return !fault.empty() ? fault : missing_target(table, target_column_, row);
+    if (!fault.empty()) return fault;
+    return known != nullptr ? unknown_target(table, target_column_, row, known->target)
+                            : missing_target(table, target_column_, row);
   });
-  const Target all = fit_target(table, target_column_, rows_, rows_, options.loss, options.positive);
-  loss_ = !options.loss.empty() ? tidy_spec(options.loss) : default_loss(all);
+  const auto target_from = [&](std::span<const std::uint32_t> rows) {
+    return known != nullptr ? known->target
+                            : fit_target(table, target_column_, rows_, rows, options.loss, options.positive);
+  };
+  const Target all = target_from(rows_);
+  loss_ = known != nullptr ? known->loss : !options.loss.empty() ? tidy_spec(options.loss) : default_loss(all);
   if (const auto loss = all.is_multiclass() ? nullptr : make_loss(loss_)) {
     keep_good_rows([&](std::uint32_t row) -> std::string {
       try {
@@ -99,11 +105,16 @@ TableDataset::TableDataset(const Table& table, const DatasetOptions& options)
     });
   }
   split_ = split_rows(all);
-  target_ = fit_target(table, target_column_, rows_, split_.train, options.loss, options.positive);
+  target_ = target_from(split_.train);
   target_deviation_ = target_.deviation;
   if (!options.scale_target && !target_.is_class()) target_.mean = 0, target_.deviation = 1;
   multiply_target();
-  fit_encoder();
+  if (known != nullptr) {
+    encoder_ = known->encoder;
+    at_ = encoder_.match(table);
+  } else {
+    fit_encoder();
+  }
   draw_factors();
   if (options.balanced) balance_classes();
   check_samples();

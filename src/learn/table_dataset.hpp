@@ -20,11 +20,19 @@ struct BadRowCount {
   std::string first = {};  // "row 7: the target 'y' is missing"
 };
 
+// How another table was made ready, for one that is learned further from.
+struct KnownInputs {
+  Encoder encoder;
+  Target target;
+  std::string loss;
+};
+
 // A table made ready for a model: split, encoded, with its target and its weights. The table must outlive it.
 class TableDataset final : public Dataset {
  public:
   // Throws InvalidArgument for options that cannot be used, and BadSample, with the row, for values that cannot.
-  TableDataset(const Table& table, const DatasetOptions& options);
+  // With known inputs, nothing of the table decides what its columns become.
+  TableDataset(const Table& table, const DatasetOptions& options, const KnownInputs* known = nullptr);
   // All rows of a table as test rows for a model that was trained on another.
   TableDataset(const Table& table, Encoder encoder, Target target, std::string loss,
                const std::optional<std::string>& weight = {}, bool skip_bad_rows = false);

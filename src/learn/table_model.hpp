@@ -24,13 +24,15 @@ class TableModel final : public RunModel {
   Prediction predict_row(const std::map<std::string, std::string>& row) const override;
   Evaluation evaluate(const NewData& data) const override;
 
+  const Encoder& encoder() const { return encoder_; }
+  TableOptions reading_rules() const;  // of a table to predict
+
   // The inputs of the model for the rows of a frame and, if it has the target's column, what is learned for them.
   EncodedRows encode(const Frame& frame) const;
 
  private:
   void save_reader(Checkpoint& checkpoint) const override;
   void describe_inputs(ModelDescription& description) const override;
-  TableOptions reading_rules() const;
   Table read(const NewData& data, bool with_target) const;
   PredictionReport predict_table(const Table& table, std::span<const ColumnPlace> at, const OnPrediction& use) const;
 

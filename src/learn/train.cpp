@@ -4,6 +4,7 @@
 #include "ignd/checkpoint.hpp"
 #include "ignd/error.hpp"
 #include "learn/ensemble.hpp"
+#include "learn/error_bars.hpp"
 #include "learn/open_dataset.hpp"
 #include "learn/recorded_run.hpp"
 #include "learn/run_checks.hpp"
@@ -127,7 +128,8 @@ class LibraryTraining final : public EnsembleObserver {
                        .epochs = run.epoch(),
                        .kept_epoch = run.kept_epoch(),
                        .validation = scores_on(run, dataset_->split().validation),
-                       .test = scores_on(run, dataset_->split().test)};
+                       .test = {}};
+    measure_test(run, report);
     Checkpoint checkpoint;
     dataset_->save_reader(checkpoint);
     save_trained_model(checkpoint, dataset_->target(), dataset_->loss(), *run.kept());
@@ -157,6 +159,24 @@ class LibraryTraining final : public EnsembleObserver {
     const std::atomic<bool> never = false;
     if (rows.empty()) return {};
     return named_scores(*run.measure(RunView::Iterate::kept, rows, never));
+  }
+
+  void measure_test(const RunView& run, TrainReport& report) const {
+    const std::atomic<bool> never = false;
+    const auto& rows = dataset_->split().test;
+    if (rows.empty()) return;
+    JudgedSamples judged;
+    const Scores scores = evaluate(*dataset_, rows, *run.outputs(rows, never), &judged);
+    report.test = named_scores(scores);
+    const ErrorBars bars = error_bars(judged, spec_.training.seed);
+    if (!bars) return;
+    const std::vector<Measure> shown = measures(scores);
+    for (std::size_t m = 0; m < shown.size(); ++m) {
+      std::string name = shown[m].key;
+      std::ranges::replace(name, '_', '-');
+      const auto& interval = bars.intervals[m];
+      if (interval && report.test.contains(name)) report.test_intervals[name] = {interval->low, interval->high};
+    }
   }
 
   RunSpec spec_;
