@@ -261,9 +261,9 @@ TEST(Verdict, IsASentence) {
       "20 % to 26 % lower)");
   verdict.standing = Standing::as_good;
   EXPECT_EQ(text(),
-            "a straight line (least squares) is as good as the model on the 1,000 test rows (mean loss 0.5 against "
-            "0.65): use --model linear");
-  EXPECT_EQ(text(false), "least squares is as good as the model on the 1,000 test rows (mean loss 0.5 against 0.65)");
+            "a straight line (least squares) is as good as the model on the 1,000 test rows (mean loss 0.65 against "
+            "0.5): use --model linear");
+  EXPECT_EQ(text(false), "least squares is as good as the model on the 1,000 test rows (mean loss 0.65 against 0.5)");
   verdict.standing = Standing::worse;
   EXPECT_TRUE(text().starts_with("least squares is better than the model on the 1,000 test rows (")) << text();
   EXPECT_TRUE(text().ends_with(": use --model linear"));

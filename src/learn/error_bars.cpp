@@ -239,8 +239,8 @@ Verdict compare_losses(const Scores& model, const JudgedSamples& of_model, const
 std::string verdict_text(const Verdict& verdict, const std::string& rows, bool line) {
   // "the best constant", but "least squares".
   const std::string baseline = (verdict.baseline.starts_with("best") ? "the " : "") + verdict.baseline;
-  const std::string losses = fmt::format("mean loss {:.4g} against {:.4g}", verdict.model_loss, verdict.baseline_loss);
-  std::string by = losses;
+  const std::string losses = fmt::format("mean loss {:.4g} against {:.4g}", verdict.baseline_loss, verdict.model_loss);
+  std::string by = fmt::format("mean loss {:.4g} against {:.4g}", verdict.model_loss, verdict.baseline_loss);
   if (verdict.lower_by && verdict.interval) {
     const auto [low, high] = *verdict.interval;
     const std::string from = low > 0 ? percent(low) : lower(low);
