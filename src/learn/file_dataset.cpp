@@ -70,8 +70,8 @@ void FileDataset::draw_split(Known known, const FileTargets& targets) {
   const SplitFractions fractions{.validation = options_.validation, .test = test_share};
   std::vector<std::uint64_t> labels;
   for (const std::uint32_t row : others) labels.push_back(targets.classes.empty() ? 0 : targets.labels[row]);
-  split_ = options_.stratified ? split_by_class(labels, fractions, options_.seed)
-                               : split_randomly(others.size(), fractions, options_.seed);
+  split_ = options_.stratified && !targets.classes.empty() ? split_by_class(labels, fractions, options_.seed)
+                                                           : split_randomly(others.size(), fractions, options_.seed);
   for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
     for (std::uint32_t& row : *part) row = others[row];
   }
