@@ -23,8 +23,8 @@ namespace ignd {
 struct PlannedRun {
   const RunConfig* config = nullptr;
   const Task* task = nullptr;
-  double cost = 0;                   // an estimate of its seconds
-  std::size_t number = 0;            // in its sweep
+  double cost = 0;                        // an estimate of its seconds
+  std::size_t number = 0;                 // in its sweep
   std::filesystem::path unfinished = {};  // its checkpoint; empty: it cannot be resumed
 };
 
