@@ -56,7 +56,7 @@ std::vector<RunGroup> RunQueue::take(double most_of_first, double most_cost, std
 
 std::vector<FinishedRun> RunQueue::collect(std::chrono::microseconds wait) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, wait, [&] { return !finished_.empty() || fault_; });
+  changed_.wait_for(lock, wait, [&] { return !finished_.empty() || fault_ || (cancelled_ && flights_.empty()); });
   if (finished_.empty() && fault_) std::rethrow_exception(fault_);
   return std::exchange(finished_, {});
 }
