@@ -104,8 +104,8 @@ class Sweep : Pinned {
 
   std::vector<FinishedRun> collect(RunQueue& queue) {
     // A signal handler only sets the flag, and messages wait to be fetched: look again soon.
-    constexpr std::chrono::milliseconds without_ranks(50), with_ranks(1);
-    auto finished = queue.collect(ranks_ == nullptr ? without_ranks : with_ranks);
+    constexpr std::chrono::milliseconds soon(1);
+    auto finished = queue.collect(soon);
     if (ranks_ == nullptr) return finished;
     for (FinishedRun& run : ranks_->exchange(queue)) finished.push_back(std::move(run));
     return finished;
