@@ -194,7 +194,7 @@ TEST_F(MpiTool, KilledRanksLoseNothingThatWasStored) {
 
 TEST_F(MpiTool, SigtermToTheJobOrToARankStopsItInGoodOrder) {
   std::string longer = experiment_text;
-  longer.replace(longer.find("300"), 3, "4000");
+  longer.replace(longer.find("300"), 3, "16000");
   std::ofstream(path("scales.toml")) << longer;
   ASSERT_EQ(testing::run_tool(reproduce("whole")).exit_code, 0);
   for (const int who : {-1, 0, 2}) {  // mpirun, or a rank

@@ -39,6 +39,7 @@ using testing::Process;
 using testing::run_tool;
 using testing::ScratchFolder;
 using testing::tool_with;
+using testing::without_names;
 using testing::Words;
 using testing::write_text;
 
@@ -214,6 +215,7 @@ TEST_F(ImageTool, SaysWhatItDoes) {
 TEST_F(ImageTool, GivesTheSameModelWhateverItPrintsAndReads) {
   run_tool(train());
   const std::string plain = content_of(model_);
+  const auto plain_entries = without_names(model_);
   for (const Words& more : {Words{"--quiet"}, Words{"--json"}, Words{"--save-every", "1"}}) {
     EXPECT_EQ(run_tool(train(more)).exit_code, 0);
     EXPECT_EQ(content_of(model_), plain);
@@ -222,7 +224,7 @@ TEST_F(ImageTool, GivesTheSameModelWhateverItPrintsAndReads) {
     make_archive(path(name), pictures());
     data_ = path(name);
     EXPECT_EQ(run_tool(train()).exit_code, 0);
-    EXPECT_EQ(content_of(model_), plain) << name;
+    EXPECT_TRUE(without_names(model_) == plain_entries) << name;
   }
   run_tool(train({"--seed", "2"}));
   EXPECT_NE(content_of(model_), plain);

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "ignd/checkpoint.hpp"
 #include "run_tool.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -52,6 +55,14 @@ inline void expect_refusal(const Words& arguments, int code, const std::string& 
   const Outcome outcome = run_tool(arguments);
   expect_one_line(outcome, code, part);
   EXPECT_EQ(outcome.out, "");
+}
+
+// All entries of a model file but those that say what the data and the command are called.
+inline std::map<std::string, Checkpoint::Entry, std::less<>> without_names(const std::string& model) {
+  const Checkpoint file = Checkpoint::read(model);
+  auto entries = file.entries();
+  for (const char* name : {"facts.command", "facts.data", "facts.sha256"}) EXPECT_EQ(entries.erase(name), 1U) << name;
+  return entries;
 }
 
 }  // namespace ignd::testing

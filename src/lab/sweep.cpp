@@ -78,7 +78,7 @@ class Sweep : Pinned {
   bool make(unsigned jobs, const std::atomic<bool>& stop, const std::function<void(const SweepProgress&)>& progress) {
     RunQueue queue(engine_, ranks_ == nullptr || ranks_->rank_0_makes_runs() ? jobs : 0);
     if (!stop) queue.add(grouped(missing_, engine_));
-    bool cancelled = stop;
+    bool cancelled = false;
     tell(queue, progress);
     while (made_.done < missing_.size()) {
       if (!cancelled && (stop || (ranks_ != nullptr && ranks_->was_stopped()))) {
@@ -88,8 +88,11 @@ class Sweep : Pinned {
       }
       const bool over = cancelled && queue.is_idle() && (ranks_ == nullptr || ranks_->is_idle());
       bool told = false;
-      for (FinishedRun& run : collect(queue)) {
+      std::vector<FinishedRun> finished = collect(queue);
+      collected_ = finished.size();
+      for (FinishedRun& run : finished) {
         keep(std::move(run));
+        --collected_;
         tell(queue, progress);
         told = true;
       }
@@ -122,7 +125,7 @@ class Sweep : Pinned {
 
   void tell(RunQueue& queue, const std::function<void(const SweepProgress&)>& progress) {
     told_ = Clock::now();
-    made_.under_way = 0;
+    made_.under_way = static_cast<double>(collected_);
     queue.look_at_shares(made_);
     if (ranks_ != nullptr) ranks_->look_at_shares(made_);
     progress(made_);
@@ -133,6 +136,7 @@ class Sweep : Pinned {
   const UnfinishedRuns unfinished_;
   const Engine& engine_;
   const std::string host_ = describe_host();
+  std::size_t collected_ = 0;  // results that are not stored yet
   std::vector<PlannedRun> missing_;
   bool has_folder_ = false;
   SweepProgress made_;
