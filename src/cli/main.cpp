@@ -8,12 +8,14 @@
 #include "ignd/error.hpp"
 #include "ignd/version.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <set>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -259,6 +261,12 @@ bool output_has_no_reader() {
 }
 
 // Parses the command line and runs its command. Returns the exit code.
+// What is wrong for all ranks is wrong for rank 0, too. As soon as it has said so and ended, mpirun ends the others; if
+// another rank ended first, mpirun would end rank 0 before it has.
+void let_rank_0_report(int rank) {
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** argv) {
   int code = 0;
   CompareOptions compare_options;
@@ -288,6 +296,7 @@ int parse_and_run(CLI::App& app, ignd::Communicator& ranks, int argc, char** arg
     return 0;
   } catch (const CLI::ParseError& fault) {
     // All ranks have the same command line: one of them says what is wrong with it.
+    let_rank_0_report(ranks.rank());
     if (ranks.rank() == 0) print_error("ignd: {}\n", explain(app, fault));
     return usage_error;
   }
@@ -313,12 +322,14 @@ int run(const ignd::Launch& launch, int argc, char** argv) {
     app.require_subcommand(0, 1);
     return parse_and_run(app, *ranks, argc, argv);
   } catch (const ignd::InvalidArgument& fault) {
+    let_rank_0_report(launch.rank);
     if (launch.rank == 0) print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return usage_error;
   } catch (const std::bad_alloc&) {
     print_error("ignd: there is not enough memory for this; fewer --bits or a smaller --model need less\n");
     return failure;
   } catch (const std::exception& fault) {
+    let_rank_0_report(launch.rank);
     print_error("ignd: {}\n", ignd::printable(fault.what(), 2000));
     return failure;
   }

@@ -121,6 +121,8 @@ int train(TrainOptions given, Communicator& ranks) {
   given.given.refuse({"bits", "threads"}, "can only be given with --stream");
   const DataKind kind = kind_of_data(given.spec);
   given.spec = complete_spec(std::move(given.spec), given.given, kind);
+  if (given.folds > 0) refuse_ranks(ranks, "--folds trains in one process");
+  if (!given.budget.empty()) refuse_ranks(ranks, "--budget measures one process");
   if (given.folds > 0) return cross_validate(std::move(given), kind);
   const TrainOptions& options = given;
   if (!options.spec.is_ensemble()) refuse_ranks(ranks, "a single network is trained by one process");

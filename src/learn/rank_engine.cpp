@@ -205,8 +205,10 @@ class RankEngine::Group : Pinned {
     if (kind == TrainingMessage::epoch && cancelled_) return;  // its last state follows
     if (kind != TrainingMessage::skipped) run.update(message);
     if (kind == TrainingMessage::epoch) {
-      EpochReport report{.epoch = run.epoch(), .training_loss = double_in(message, "training-loss"), .validation = {}};
-      report.best = run.kept_epoch() == run.epoch();
+      std::optional<EpochReport> report(std::in_place);
+      report->epoch = run.epoch();
+      report->training_loss = double_in(message, "training-loss");
+      report->best = run.kept_epoch() == run.epoch();
       observer.look(run, report);
       Checkpoint seen = message_of(TrainingMessage::seen);
       seen.set("slot", std::uint64_t{i});
