@@ -213,7 +213,8 @@ TEST_F(ReproduceTool, PlansSeveralExperiments) {
   const Outcome outcome = process->finish();
   EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_TRUE(contains(outcome.err, "3 experiments, 1 of them complete; about ")) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, " with 2 jobs on this machine for the others (a rough guess):\n  long ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, " with 2 jobs on this machine for the others (a rough guess):\n  long "))
+      << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "\n  longer ")) << outcome.err;
 }
 

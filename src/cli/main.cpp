@@ -171,7 +171,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
     const auto set = [&](const std::string& level) { options.interval = ignd::parse_number(level, "level"); };
     check_by(command->add_option_function<std::string>("--interval", set, what), key);
   };
-  add_interval(predicting, "Print low and high ends of intervals that hold so many per cent of the rows: 90");
+  add_interval(predicting, "Print the ends of intervals that hold this percentage of the rows: 90");
   predicting->add_option("--keep", options.keep, "Columns to copy to the predictions, separated by commas")
       ->delimiter(',');
   predicting->final_callback([&, predicting] {
@@ -182,7 +182,7 @@ void add_use(CLI::App& app, UseOptions& options, int& code) {
   CLI::App* evaluating = add_command("evaluate", "Evaluate a trained model on data with the target");
   add_reading(evaluating, {"format", "delimiter", "header", "decimal", "weight", "bad-rows"},
               "Rows that cannot be read or have no usable target: stop at the first, or skip and count them");
-  add_interval(evaluating, "Measure how many rows are in their intervals of so many per cent: 90");
+  add_interval(evaluating, "Measure how many rows are in their intervals of this percentage: 90");
   evaluating->add_flag("--json", options.json, "One JSON object");
   evaluating->final_callback([&, evaluating] {
     options.given.names = given_names(*evaluating);

@@ -21,7 +21,7 @@ class RankPool : Pinned {
   ~RankPool();  // lets the other ranks go
 
   int size() const { return ranks_.size(); }
-  // Rank 0 makes runs too, unless there are so many ranks that it has enough to do with handing them out.
+  // Rank 0 makes runs, too, unless handing them out to many ranks keeps it busy.
   bool rank_0_makes_runs() const { return ranks_.size() < many_ranks; }
 
   // Hands out runs of the queue, and returns the results that have arrived. Throws what a run has thrown on its rank.

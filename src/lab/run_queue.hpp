@@ -51,8 +51,7 @@ class RunQueue : Pinned {
   // this cost and number in all.
   std::vector<RunGroup> take(double most_of_first, double most_cost, std::size_t most_groups);
 
-  // The results since the last call; waits for the first one, if there is none, up to this long. Throws what a run has
-  // thrown.
+  // The results since the last call. Waits up to this long for the first one. Throws what a run has thrown.
   std::vector<FinishedRun> collect(std::chrono::microseconds wait);
 
   // Adds the shares of the runs under way, and to `resumed` what resumed runs had behind them as soon as they tell.

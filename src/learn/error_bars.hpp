@@ -39,8 +39,8 @@ struct ErrorBars {
   explicit operator bool() const { return missing.empty(); }
 };
 
-// How many resamples so many rows get: 1,000, or fewer where that would take longer than about a second. None for
-// millions of rows, whose intervals are narrower than the digits that are shown.
+// The number of resamples for a number of rows: 1,000, or fewer where that would take longer than about a second. None
+// for millions of rows, whose intervals are narrower than the digits that are shown.
 std::size_t resamples_of(std::size_t rows);
 inline constexpr std::size_t most_resampled_rows = 1'000'000;
 inline constexpr std::size_t least_resampled_rows = 20;  // or groups: fewer say nothing of what others would be like
