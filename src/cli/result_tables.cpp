@@ -156,6 +156,7 @@ std::vector<Spread> spreads_of(const CrossValidation::Predictor& predictor) {
     }
   }
   std::vector<Spread> spreads;
+  spreads.reserve(values.size());
   for (const auto& of_folds : values) {
     spreads.push_back(of_folds.size() == predictor.scores.size() ? spread_of(of_folds) : Spread());
   }

@@ -64,18 +64,19 @@ FileDataset::Known FileDataset::take(std::span<const FilePart> parts) {
   return known;
 }
 
-void FileDataset::draw_split(Known known, const FileTargets& targets) {
-  auto& [test, others] = known;
+void FileDataset::draw_split(const Known& known, const FileTargets& targets) {
+  const auto& [test, others] = known;
   const double test_share = test.empty() ? options_.test : 0;
   const SplitFractions fractions{.validation = options_.validation, .test = test_share};
   std::vector<std::uint64_t> labels;
+  labels.reserve(others.size());
   for (const std::uint32_t row : others) labels.push_back(targets.classes.empty() ? 0 : targets.labels[row]);
   split_ = options_.stratified && !targets.classes.empty() ? split_by_class(labels, fractions, options_.seed)
                                                            : split_randomly(others.size(), fractions, options_.seed);
   for (auto* part : {&split_.train, &split_.validation, &split_.test}) {
     for (std::uint32_t& row : *part) row = others[row];
   }
-  if (!test.empty()) split_.test = std::move(test);
+  if (!test.empty()) split_.test = test;
   for (std::size_t k = 0; k < targets.classes.size(); ++k) {
     if (std::ranges::any_of(split_.train, [&](std::uint32_t row) { return targets.labels[row] == k; })) continue;
     throw InvalidArgument(fmt::format("no training sample is of the class {}; give more of them, or another --seed",

@@ -48,7 +48,7 @@ class FileDataset : public Dataset {
     std::vector<std::uint32_t> test, others;
   };
   static Known take(std::span<const FilePart> parts);
-  void draw_split(Known known, const FileTargets& targets);
+  void draw_split(const Known& known, const FileTargets& targets);
   void check_targets(const Table& column, const Target& target) const;
 
   std::vector<double> values_;  // numbers, or the numbers of classes
