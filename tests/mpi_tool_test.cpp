@@ -116,6 +116,8 @@ class MpiTool : public ::testing::Test {
   // Tests may be run by root, and on fewer cores than ranks.
   Variable as_root_{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, confirmed_{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"};
   Variable yields_{"OMPI_MCA_mpi_yield_when_idle", "1"};
+  // A busy machine may need longer than the usual second to stop in good order.
+  Variable patience_{"OMPI_MCA_odls_base_sigkill_timeout", "60"};
   // Under the address sanitizer, dlopen does not search where the program says, and Open MPI's own leaks are reported.
   Variable libraries_{"LD_LIBRARY_PATH", fs::path(IGND_LIBRARY).parent_path().string()};
   Variable leaks_{"ASAN_OPTIONS", "detect_leaks=0"};
