@@ -67,7 +67,7 @@ Numbers scores_of(const JudgedSamples& samples, const std::vector<std::size_t>& 
   return {right / total, loss / total, f1};
 }
 
-// The percentiles of so many values by their definition: linear between the order statistics.
+// The percentiles of some values by their definition: linear between the order statistics.
 double percentile(Numbers values, double level) {
   std::ranges::sort(values);
   const double at = level * static_cast<double>(values.size() - 1);

@@ -135,7 +135,7 @@ TEST_F(TextSets, MoreThanTwoValuesAreAColumn) {
   EXPECT_EQ(again.label(0), 2U);
   EXPECT_EQ(again.target(), nullptr);
   EXPECT_TRUE(contains(fault<FileError>("review,liked\na,w\n", known), "but the model knows 'x', 'y', 'z'"));
-  // A model of numbers refuses what is none, and takes a single one.
+  // A model of numbers refuses texts, and takes a single number.
   const TextColumns wanted{.text = "review", .target = "liked", .classes = {}, .numbers = CellFormat()};
   EXPECT_EQ((*read("review,liked\na,7\n", wanted).target())[0][0], 7);
   EXPECT_TRUE(contains(fault<FileError>("review,liked\na,7\nb,x\n", wanted), "row 2"));

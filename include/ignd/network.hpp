@@ -48,8 +48,8 @@ class IGND_API Network final : public Model<T> {
   std::shared_ptr<const Plan> plan_;  // the layers, which never change: copies share them
 };
 
-// Checks a network's text, which may be a spec, without allocating its weights: it must have that many outputs, or any
-// number if there is none. Throws what the constructor would, and InvalidArgument for another number.
+// Checks a network's text, which may be a spec, without allocating its weights: it must have that many outputs, or,
+// without a number, any. Throws what the constructor would, and InvalidArgument for another number.
 IGND_API void check_network(std::string_view text, std::optional<std::size_t> outputs = 1);
 
 }  // namespace ignd
